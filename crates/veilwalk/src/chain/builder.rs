@@ -1,0 +1,453 @@
+//! Building a chain: from probabilities or counts, checked, with every repair asked for and told.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use thiserror::Error;
+
+use super::{Chain, Initial, StateId, structure};
+use crate::nats::Nats;
+
+/// What the numbers given for transitions are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// Probabilities: every row has to sum to one.
+    Probabilities,
+    /// Counts: every row is divided by its sum.
+    Counts,
+}
+
+/// What to do with rows of probabilities that do not sum to one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowSums {
+    /// Refuse a row that is off by more than [`ChainBuilder::TOLERANCE`].
+    #[default]
+    Check,
+    /// Divide every row by its sum, whatever it is.
+    Normalize,
+}
+
+/// Which states to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them: a chain in which some state cannot be reached from another is refused.
+    #[default]
+    Whole,
+    /// The largest set of states that can all reach each other; rows are divided by what remains.
+    LargestComponent,
+}
+
+/// The choices a build makes on request only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BuildOptions {
+    /// Rows that do not sum to one.
+    pub row_sums: RowSums,
+    /// Chains that are not irreducible.
+    pub scope: Scope,
+}
+
+/// A row that was divided by a sum other than one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rescaled {
+    /// The state whose row it is.
+    pub state: String,
+    /// What the row summed to.
+    pub sum: f64,
+}
+
+/// What a build did beyond taking the numbers as they came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BuildReport {
+    /// Rows of probabilities whose sum was off by more than the tolerance, and were rescaled.
+    pub rescaled: Vec<Rescaled>,
+    /// Labels of states outside the largest component.
+    pub dropped_states: Vec<String>,
+    /// Transitions that touch a dropped state.
+    pub dropped_transitions: usize,
+    /// The period of the chain; above one it is periodic, and long-run figures do not exist.
+    pub period: usize,
+}
+
+/// Why something is not a chain.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ChainError {
+    /// No transitions at all.
+    #[error("there are no transitions; a chain needs at least one state that can move")]
+    Empty,
+    /// An entry that is not a finite number from zero up.
+    #[error("the entry {value} from {from:?} to {to:?} is not a finite number from zero up")]
+    BadEntry {
+        /// Where the transition starts.
+        from: String,
+        /// Where it ends.
+        to: String,
+        /// The entry.
+        value: f64,
+    },
+    /// The same transition twice.
+    #[error("the transition from {from:?} to {to:?} is given twice; give each transition once")]
+    Duplicate {
+        /// Where the transition starts.
+        from: String,
+        /// Where it ends.
+        to: String,
+    },
+    /// Two states with one label.
+    #[error("the label {0:?} stands for two states; give each state a label of its own")]
+    DuplicateLabel(String),
+    /// A row of probabilities that does not sum to one.
+    #[error(
+        "the probabilities out of {state:?} sum to {sum:.9}, not to 1; correct them, or rescale \
+         every row with --normalize"
+    )]
+    RowSum {
+        /// The state whose row it is.
+        state: String,
+        /// What the row sums to.
+        sum: f64,
+    },
+    /// A state that cannot be left.
+    #[error(
+        "the state {0:?} has no way out; add a transition from it (to itself, if it is final), or \
+         keep only the part of the chain that can be walked forever with --largest-component"
+    )]
+    NoWayOut(String),
+    /// Some state cannot be reached from another.
+    #[error(
+        "the state {to:?} cannot be reached from {from:?}; add the missing transitions, or keep \
+         the largest part whose states all reach each other with --largest-component"
+    )]
+    NotIrreducible {
+        /// A state from which `to` cannot be reached.
+        from: String,
+        /// The state that cannot be reached.
+        to: String,
+    },
+}
+
+/// Collects states and transitions, then checks them and makes a [`Chain`].
+///
+/// ```
+/// use veilwalk::chain::{ChainBuilder, Entries};
+///
+/// let mut builder = ChainBuilder::new(Entries::Probabilities);
+/// let (sun, rain) = (builder.state("sun"), builder.state("rain"));
+/// builder.transition(sun, sun, 0.8)?;
+/// builder.transition(sun, rain, 0.2)?;
+/// builder.transition(rain, sun, 1.0)?;
+/// let (chain, report) = builder.build(Default::default())?;
+/// assert_eq!(chain.successors(sun), [sun, rain]);
+/// assert_eq!(report.period, 1);
+/// # Ok::<(), veilwalk::chain::ChainError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ChainBuilder {
+    entries: Entries,
+    labels: Vec<Box<str>>,
+    by_label: HashMap<Box<str>, StateId>,
+    edges: Vec<(StateId, StateId, f64)>,
+}
+
+impl ChainBuilder {
+    /// How far a row of probabilities may be from one. Within it, a row is divided by its sum:
+    /// that much is the rounding of decimals in a file.
+    pub const TOLERANCE: f64 = 1e-6;
+
+    /// A builder for entries of this kind.
+    #[must_use]
+    pub fn new(entries: Entries) -> Self {
+        Self {
+            entries,
+            labels: Vec::new(),
+            by_label: HashMap::new(),
+            edges: Vec::new(),
+        }
+    }
+
+    /// The state with this label, made if it is new. States are numbered as they come.
+    pub fn state(&mut self, label: &str) -> StateId {
+        if let Some(&known) = self.by_label.get(label) {
+            return known;
+        }
+        let id = StateId::new(self.labels.len());
+        self.labels.push(label.into());
+        self.by_label.insert(label.into(), id);
+        id
+    }
+
+    /// A state that must be new.
+    ///
+    /// # Errors
+    ///
+    /// If the label is taken.
+    pub fn new_state(&mut self, label: &str) -> Result<StateId, ChainError> {
+        if self.by_label.contains_key(label) {
+            return Err(ChainError::DuplicateLabel(label.to_owned()));
+        }
+        Ok(self.state(label))
+    }
+
+    /// Adds a transition. An entry of zero says that the move is impossible.
+    ///
+    /// # Errors
+    ///
+    /// If the entry is negative, infinite or not a number. (That a transition was given twice is
+    /// found by [`ChainBuilder::build`].)
+    pub fn transition(&mut self, from: StateId, to: StateId, entry: f64) -> Result<(), ChainError> {
+        if !entry.is_finite() || entry < 0.0 {
+            return Err(ChainError::BadEntry {
+                from: self.labels[from.index()].to_string(),
+                to: self.labels[to.index()].to_string(),
+                value: entry,
+            });
+        }
+        self.edges.push((from, to, entry));
+        Ok(())
+    }
+
+    /// Checks everything and makes the chain, with a uniform initial distribution.
+    ///
+    /// # Errors
+    ///
+    /// Whatever makes it no chain, with the state's label and what to do.
+    pub fn build(mut self, options: BuildOptions) -> Result<(Chain, BuildReport), ChainError> {
+        self.refuse_duplicates()?;
+        self.edges.retain(|&(_, _, entry)| entry > 0.0);
+        if self.edges.is_empty() {
+            return Err(ChainError::Empty);
+        }
+        let mut report = BuildReport::default();
+        // A row of probabilities is judged as it was given, before any state is dropped.
+        if self.entries == Entries::Probabilities {
+            self.check_row_sums(options.row_sums, &mut report)?;
+        }
+        if options.scope == Scope::LargestComponent {
+            self.keep_largest_component(&mut report);
+            if self.edges.is_empty() {
+                return Err(ChainError::Empty);
+            }
+        }
+        self.refuse_dead_ends()?;
+        let row_starts = row_starts(self.labels.len(), &self.edges);
+        let targets: Vec<StateId> = self.edges.iter().map(|e| e.1).collect();
+        if let Some((from, to)) = structure::unreachable_pair(&row_starts, &targets) {
+            return Err(ChainError::NotIrreducible {
+                from: self.labels[from.index()].to_string(),
+                to: self.labels[to.index()].to_string(),
+            });
+        }
+        let probabilities = self.divided_rows(&row_starts);
+        let weights = probabilities.iter().map(|&p| Nats::weight_of(p)).collect();
+        let initial = Initial::uniform(self.labels.len());
+        let chain = Chain {
+            labels: self.labels,
+            by_label: self.by_label,
+            row_starts,
+            targets,
+            probabilities,
+            weights,
+            initial,
+            hash: OnceLock::new(),
+        };
+        report.period = chain.period();
+        Ok((chain, report))
+    }
+
+    /// Sorts the transitions, and refuses one that is there twice.
+    fn refuse_duplicates(&mut self) -> Result<(), ChainError> {
+        self.edges.sort_by_key(|&(from, to, _)| (from, to));
+        match self
+            .edges
+            .windows(2)
+            .find(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1))
+        {
+            None => Ok(()),
+            Some(w) => Err(ChainError::Duplicate {
+                from: self.labels[w[0].0.index()].to_string(),
+                to: self.labels[w[0].1.index()].to_string(),
+            }),
+        }
+    }
+
+    fn check_row_sums(&self, rule: RowSums, report: &mut BuildReport) -> Result<(), ChainError> {
+        for row in self.edges.chunk_by(|a, b| a.0 == b.0) {
+            let sum: f64 = row.iter().map(|e| e.2).sum();
+            if (sum - 1.0).abs() <= Self::TOLERANCE {
+                continue;
+            }
+            let state = self.labels[row[0].0.index()].to_string();
+            match rule {
+                RowSums::Check => return Err(ChainError::RowSum { state, sum }),
+                RowSums::Normalize => report.rescaled.push(Rescaled { state, sum }),
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_dead_ends(&self) -> Result<(), ChainError> {
+        let mut leaves = vec![false; self.labels.len()];
+        for edge in &self.edges {
+            leaves[edge.0.index()] = true;
+        }
+        match leaves.iter().position(|&can_leave| !can_leave) {
+            None => Ok(()),
+            Some(stuck) => Err(ChainError::NoWayOut(self.labels[stuck].to_string())),
+        }
+    }
+
+    /// Drops every state outside the largest strongly connected part, and renumbers the rest.
+    fn keep_largest_component(&mut self, report: &mut BuildReport) {
+        let row_starts = row_starts(self.labels.len(), &self.edges);
+        let targets: Vec<StateId> = self.edges.iter().map(|e| e.1).collect();
+        let keep = structure::largest_component(&row_starts, &targets);
+        let mut new_id = vec![None; self.labels.len()];
+        let mut kept = Vec::new();
+        for (old, label) in std::mem::take(&mut self.labels).into_iter().enumerate() {
+            if keep[old] {
+                new_id[old] = Some(StateId::new(kept.len()));
+                kept.push(label);
+            } else {
+                report.dropped_states.push(label.into());
+            }
+        }
+        let before = self.edges.len();
+        self.edges = std::mem::take(&mut self.edges)
+            .into_iter()
+            .filter_map(|(from, to, p)| Some((new_id[from.index()]?, new_id[to.index()]?, p)))
+            .collect();
+        report.dropped_transitions = before - self.edges.len();
+        self.by_label = kept
+            .iter()
+            .enumerate()
+            .map(|(i, label)| (label.clone(), StateId::new(i)))
+            .collect();
+        self.labels = kept;
+    }
+
+    fn divided_rows(&self, row_starts: &[usize]) -> Vec<f64> {
+        let mut probabilities = Vec::with_capacity(self.edges.len());
+        for bounds in row_starts.windows(2) {
+            let row = &self.edges[bounds[0]..bounds[1]];
+            let sum: f64 = row.iter().map(|e| e.2).sum();
+            // A quotient can round to zero, or a lone entry to just above one; neither is a
+            // probability of a possible move.
+            probabilities.extend(
+                row.iter()
+                    .map(|e| (e.2 / sum).clamp(f64::MIN_POSITIVE, 1.0)),
+            );
+        }
+        probabilities
+    }
+}
+
+/// Where each row starts in a list of transitions sorted by their first state.
+fn row_starts(states: usize, edges: &[(StateId, StateId, f64)]) -> Vec<usize> {
+    let mut starts = vec![0; states + 1];
+    for edge in edges {
+        starts[edge.0.index() + 1] += 1;
+    }
+    for i in 0..states {
+        starts[i + 1] += starts[i];
+    }
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(
+        entries: Entries,
+        edges: &[(&str, &str, f64)],
+        options: BuildOptions,
+    ) -> Result<(Chain, BuildReport), ChainError> {
+        let mut builder = ChainBuilder::new(entries);
+        for &(from, to, entry) in edges {
+            let (from, to) = (builder.state(from), builder.state(to));
+            builder.transition(from, to, entry)?;
+        }
+        builder.build(options)
+    }
+
+    fn refused(entries: Entries, edges: &[(&str, &str, f64)]) -> String {
+        build(entries, edges, BuildOptions::default())
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn counts_become_shares() {
+        let edges = [("a", "b", 3.0), ("a", "a", 1.0), ("b", "a", 7.0)];
+        let (chain, report) = build(Entries::Counts, &edges, BuildOptions::default()).unwrap();
+        let a = chain.state("a").unwrap();
+        assert_eq!(chain.probabilities(a), [0.25, 0.75]);
+        assert!(report.rescaled.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_chain_is_refused_by_name() {
+        use Entries::Probabilities as P;
+        assert!(refused(P, &[]).contains("no transitions"));
+        assert!(refused(P, &[("a", "b", -0.5)]).contains("from \"a\" to \"b\""));
+        assert!(refused(P, &[("a", "b", f64::NAN)]).contains("NaN"));
+        assert!(refused(P, &[("a", "a", 0.5), ("a", "a", 0.5)]).contains("given twice"));
+        assert!(refused(P, &[("a", "a", 0.9)]).contains("sum to 0.900000000"));
+        assert!(refused(P, &[("a", "b", 1.0)]).contains("\"b\" has no way out"));
+        let one_way = [("a", "b", 1.0), ("b", "b", 1.0)];
+        assert!(refused(P, &one_way).contains("\"a\" cannot be reached from \"b\""));
+        let mut builder = ChainBuilder::new(P);
+        builder.state("a");
+        assert_eq!(
+            builder.new_state("a"),
+            Err(ChainError::DuplicateLabel("a".into()))
+        );
+    }
+
+    #[test]
+    fn rescaling_is_reported() {
+        let options = BuildOptions {
+            row_sums: RowSums::Normalize,
+            ..Default::default()
+        };
+        let edges = [("a", "a", 0.5), ("a", "b", 0.4), ("b", "a", 1.0)];
+        let (chain, report) = build(Entries::Probabilities, &edges, options).unwrap();
+        assert_eq!(
+            report.rescaled,
+            [Rescaled {
+                state: "a".into(),
+                sum: 0.9
+            }]
+        );
+        let a = chain.state("a").unwrap();
+        assert!((chain.probabilities(a).iter().sum::<f64>() - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_largest_component_is_kept_and_the_rest_named() {
+        let options = BuildOptions {
+            scope: Scope::LargestComponent,
+            ..Default::default()
+        };
+        let edges = [
+            ("in", "a", 1.0),
+            ("a", "b", 1.0),
+            ("b", "a", 2.0),
+            ("b", "out", 2.0),
+            ("out", "out", 1.0),
+        ];
+        let (chain, report) = build(Entries::Counts, &edges, options).unwrap();
+        assert_eq!(chain.len(), 2);
+        assert_eq!(report.dropped_states, ["in", "out"]);
+        assert_eq!(report.dropped_transitions, 3);
+        assert_eq!(report.period, 2);
+        assert_eq!(chain.probabilities(chain.state("b").unwrap()), [1.0]);
+    }
+
+    #[test]
+    fn zero_entries_are_no_transitions() {
+        let edges = [("a", "a", 1.0), ("a", "b", 0.0), ("b", "a", 1.0)];
+        let error = build(Entries::Probabilities, &edges, BuildOptions::default()).unwrap_err();
+        assert!(matches!(error, ChainError::NotIrreducible { .. }));
+    }
+}

@@ -1,0 +1,15 @@
+//! How far one state is from another.
+//!
+//! The distance `d(i, j)` is the smallest total weight of a path from `i` to `j`: the information,
+//! in nats, of the likeliest way to get there. `d(i, i) = 0`, whatever self-loops there are. It is
+//! a quasi-metric on integers: the triangle inequality holds exactly, symmetry does not hold at all.
+//!
+//! Mechanisms ask through the trait [`Metric`], which gets a whole step's question at once (all
+//! candidates, one real state), so that an answer may come from a table or from a search.
+
+mod metric;
+mod search;
+mod table;
+
+pub use metric::{Directed, Hamming, Metric, Symmetric};
+pub use table::DistanceTable;

@@ -1,0 +1,114 @@
+//! All distances at once, one row for each target.
+
+use std::collections::BinaryHeap;
+
+use rayon::prelude::*;
+
+use super::search::{Incoming, distances_to};
+use crate::chain::{Chain, StateId};
+use crate::nats::Nats;
+
+/// The distance between every ordered pair of states. Row `x` holds `d(y, x)` for every `y`, so
+/// that a step, which has one real state and many candidates, reads a single row.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DistanceTable {
+    states: usize,
+    rows: Vec<Nats>,
+}
+
+impl DistanceTable {
+    /// The shortest-path distances of a chain: one search for each target, on all cores.
+    #[must_use]
+    pub fn directed(chain: &Chain) -> Self {
+        let states = chain.len();
+        let incoming = Incoming::new(chain);
+        let mut rows = vec![Nats::ZERO; states * states];
+        rows.par_chunks_mut(states)
+            .enumerate()
+            .for_each_init(BinaryHeap::new, |heap, (x, row)| {
+                distances_to(&incoming, StateId::new(x), row, heap);
+            });
+        Self { states, rows }
+    }
+
+    /// The larger of the two directions for every pair.
+    #[must_use]
+    pub fn symmetric(&self) -> Self {
+        const TILE: usize = 64;
+        let n = self.states;
+        let mut rows = vec![Nats::ZERO; n * n];
+        // Tiles keep both the rows and the columns of a square in the cache.
+        rows.par_chunks_mut(n * TILE)
+            .enumerate()
+            .for_each(|(band, out)| {
+                let first = band * TILE;
+                for column in (0..n).step_by(TILE) {
+                    for (i, row) in out.chunks_mut(n).enumerate() {
+                        let x = first + i;
+                        for y in column..(column + TILE).min(n) {
+                            row[y] = self.rows[x * n + y].max(self.rows[y * n + x]);
+                        }
+                    }
+                }
+            });
+        Self { states: n, rows }
+    }
+
+    /// How many states there are.
+    #[must_use]
+    pub fn states(&self) -> usize {
+        self.states
+    }
+
+    /// The distances to `target`, from every state in order.
+    #[inline]
+    #[must_use]
+    pub fn to(&self, target: StateId) -> &[Nats] {
+        &self.rows[target.index() * self.states..][..self.states]
+    }
+
+    /// The distance from one state to another.
+    #[inline]
+    #[must_use]
+    pub fn between(&self, from: StateId, to: StateId) -> Nats {
+        self.to(to)[from.index()]
+    }
+
+    /// The largest entry, with the states it lies between: (from, to, distance).
+    #[must_use]
+    pub fn largest(&self) -> (StateId, StateId, Nats) {
+        let (place, distance) = self
+            .rows
+            .par_iter()
+            .copied()
+            .enumerate()
+            .max_by_key(|&(place, distance)| (distance, std::cmp::Reverse(place)))
+            .expect("a chain has at least one state");
+        (
+            StateId::new(place % self.states),
+            StateId::new(place / self.states),
+            distance,
+        )
+    }
+
+    /// The smallest entry between two different states; `None` for a single state.
+    #[must_use]
+    pub fn smallest_between_distinct(&self) -> Option<(StateId, StateId, Nats)> {
+        (0..self.states)
+            .into_par_iter()
+            .filter_map(|x| {
+                let row = self.to(StateId::new(x)).iter().enumerate();
+                row.filter(|&(y, _)| y != x).map(|(y, &d)| (d, x, y)).min()
+            })
+            .min()
+            .map(|(d, x, y)| (StateId::new(y), StateId::new(x), d))
+    }
+}
+
+impl std::fmt::Debug for DistanceTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DistanceTable")
+            .field("states", &self.states)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,34 @@
+//! Exact randomness: coins, choices, and where their bits come from.
+//!
+//! A proof of privacy speaks of probabilities such as `exp(-a/b)`. A program that compares a random
+//! double with `f64::exp` flips a slightly different coin, and the difference has been used to
+//! break releases (Mironov 2012). Here a coin is decided by comparing a uniformly random real
+//! number, drawn bit by bit, with an interval around `exp(-a/b)` that is refined until the two no
+//! longer overlap. Every decision is the one the real numbers give; floats only save time.
+
+mod coin;
+mod enclosure;
+mod index;
+mod source;
+
+pub use coin::ExpCoin;
+pub use index::uniform_below;
+pub use source::{
+    Randomness, Secret, SecretTooShort, Source, SourceKind, Stream, Unavailable, WalkKey,
+};
+
+/// A supply of uniformly random 64-bit words.
+pub trait Words {
+    /// The next word.
+    fn word(&mut self) -> u64;
+}
+
+impl<W: Words + ?Sized> Words for &mut W {
+    #[inline]
+    fn word(&mut self) -> u64 {
+        (**self).word()
+    }
+}
+
+#[cfg(test)]
+pub(crate) use enclosure::exp_upper_bound_for_tests;

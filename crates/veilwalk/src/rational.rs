@@ -1,0 +1,348 @@
+//! Exact parameters: `0.1` means one tenth.
+//!
+//! A privacy parameter read into a float is already a different number. Here ε, the radius and the
+//! chain weight are fractions, parsed from the decimal digits that the user wrote.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A non-negative fraction in lowest terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "(u64, u64)", into = "(u64, u64)")]
+pub struct Rational {
+    numerator: u64,
+    denominator: u64,
+}
+
+/// Why a text is not an exact number.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RationalError {
+    /// Not a decimal number or a fraction.
+    #[error("{0:?} is not a number; write a decimal such as 0.5 or a fraction such as 1/3")]
+    NotANumber(String),
+    /// Below zero.
+    #[error("{0:?} is negative; only numbers from zero up make sense here")]
+    Negative(String),
+    /// A fraction over zero.
+    #[error("{0:?} divides by zero")]
+    ZeroDenominator(String),
+    /// More digits than fit.
+    #[error("{0:?} has more digits than can be kept exactly; use at most 18 significant digits")]
+    TooLong(String),
+}
+
+impl Rational {
+    /// Zero.
+    pub const ZERO: Self = Self {
+        numerator: 0,
+        denominator: 1,
+    };
+    /// One.
+    pub const ONE: Self = Self {
+        numerator: 1,
+        denominator: 1,
+    };
+    /// One half.
+    pub const HALF: Self = Self {
+        numerator: 1,
+        denominator: 2,
+    };
+
+    /// `numerator / denominator` in lowest terms; `None` if the denominator is zero.
+    #[must_use]
+    pub const fn new(numerator: u64, denominator: u64) -> Option<Self> {
+        if denominator == 0 {
+            return None;
+        }
+        let divisor = gcd(numerator as u128, denominator as u128) as u64;
+        Some(Self {
+            numerator: numerator / divisor,
+            denominator: denominator / divisor,
+        })
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub const fn whole(value: u64) -> Self {
+        Self {
+            numerator: value,
+            denominator: 1,
+        }
+    }
+
+    /// The part above the line.
+    #[must_use]
+    pub const fn numerator(self) -> u64 {
+        self.numerator
+    }
+
+    /// The part below the line, at least one.
+    #[must_use]
+    pub const fn denominator(self) -> u64 {
+        self.denominator
+    }
+
+    /// Whether this is zero.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.numerator == 0
+    }
+
+    /// The nearest double, for display and analysis.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+
+    /// The largest fraction at most `numerator / denominator` whose parts are below 2³².
+    ///
+    /// Exact where the reduced parts fit. Otherwise rounded down: to a multiple of 2⁻³¹, or
+    /// coarser for values above two, so that 31 leading bits are kept. Rounding down a scale gives
+    /// up a little accuracy and no privacy. Values of 2³² and above become 2³² − 1.
+    #[must_use]
+    pub fn floor_to_32_bits(numerator: u128, denominator: u128) -> Self {
+        const LIMIT: u128 = 1 << 32;
+        assert!(denominator > 0, "a fraction over zero");
+        let divisor = gcd(numerator, denominator);
+        let (numerator, denominator) = (numerator / divisor, denominator / divisor);
+        if numerator < LIMIT && denominator < LIMIT {
+            return Self {
+                numerator: numerator as u64,
+                denominator: denominator as u64,
+            };
+        }
+        if numerator / denominator >= LIMIT {
+            return Self::whole(u64::from(u32::MAX));
+        }
+        // The largest power of two below the line that keeps the part above it below 2^32.
+        let mut shift = 31u32;
+        while shift > 0 && mul_div_floor(1 << shift, numerator, denominator) >= LIMIT {
+            shift -= 1;
+        }
+        let above = mul_div_floor(1 << shift, numerator, denominator) as u64;
+        Self::new(above, 1 << shift).unwrap_or(Self::ZERO)
+    }
+}
+
+/// `⌊factor · numerator / denominator⌋` for a factor below 2³², without overflow.
+fn mul_div_floor(factor: u128, numerator: u128, denominator: u128) -> u128 {
+    let whole = numerator / denominator;
+    let mut rest = numerator % denominator;
+    let mut below = denominator;
+    // Dropping low bits of a proper fraction's two sides, downward above and upward below the
+    // line, keeps the quotient from growing.
+    while rest.leading_zeros() < 32 {
+        rest >>= 1;
+        below = (below >> 1) + 1;
+    }
+    whole
+        .saturating_mul(factor)
+        .saturating_add(rest * factor / below)
+}
+
+const fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    if a == 0 { 1 } else { a }
+}
+
+impl PartialOrd for Rational {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Rational {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let left = u128::from(self.numerator) * u128::from(other.denominator);
+        let right = u128::from(other.numerator) * u128::from(self.denominator);
+        left.cmp(&right)
+    }
+}
+
+impl From<Rational> for (u64, u64) {
+    fn from(value: Rational) -> Self {
+        (value.numerator, value.denominator)
+    }
+}
+
+impl TryFrom<(u64, u64)> for Rational {
+    type Error = RationalError;
+
+    fn try_from((numerator, denominator): (u64, u64)) -> Result<Self, Self::Error> {
+        Self::new(numerator, denominator)
+            .ok_or_else(|| RationalError::ZeroDenominator(format!("{numerator}/{denominator}")))
+    }
+}
+
+impl FromStr for Rational {
+    type Err = RationalError;
+
+    /// Reads `2`, `0.25`, `.5`, `1e-3` or `1/3`, exactly.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let trimmed = text.trim();
+        let not_a_number = || RationalError::NotANumber(text.to_owned());
+        let too_long = || RationalError::TooLong(text.to_owned());
+        if let Some(rest) = trimmed.strip_prefix('-') {
+            return match rest.parse::<Self>() {
+                Ok(_) | Err(RationalError::TooLong(_)) => {
+                    Err(RationalError::Negative(text.to_owned()))
+                }
+                Err(_) => Err(not_a_number()),
+            };
+        }
+        if let Some((above, below)) = trimmed.split_once('/') {
+            let above: u64 = above.trim().parse().map_err(|_| not_a_number())?;
+            let below: u64 = below.trim().parse().map_err(|_| not_a_number())?;
+            return Self::new(above, below)
+                .ok_or_else(|| RationalError::ZeroDenominator(text.to_owned()));
+        }
+        let (mantissa, exponent) = match trimmed.split_once(['e', 'E']) {
+            Some((m, e)) => (m, e.parse::<i32>().map_err(|_| not_a_number())?),
+            None => (trimmed, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        if whole.is_empty() && fraction.is_empty()
+            || !whole
+                .bytes()
+                .chain(fraction.bytes())
+                .all(|b| b.is_ascii_digit())
+        {
+            return Err(not_a_number());
+        }
+        let fraction = fraction.trim_end_matches('0');
+        let digits = format!("{whole}{fraction}");
+        let digits = digits.trim_start_matches('0');
+        if digits.len() > 18 {
+            return Err(too_long());
+        }
+        let mut above: u64 = if digits.is_empty() {
+            0
+        } else {
+            digits.parse().map_err(|_| too_long())?
+        };
+        let mut below: u64 = 1;
+        if above == 0 {
+            return Ok(Self::ZERO);
+        }
+        let places = i64::from(exponent) - fraction.len() as i64;
+        let power = u32::try_from(places.unsigned_abs())
+            .ok()
+            .and_then(|p| 10u64.checked_pow(p))
+            .ok_or_else(too_long)?;
+        if places < 0 {
+            below = power;
+        } else {
+            above = above.checked_mul(power).ok_or_else(too_long)?;
+        }
+        Self::new(above, below).ok_or_else(too_long)
+    }
+}
+
+impl fmt::Display for Rational {
+    /// A decimal where that is exact and short, a fraction otherwise.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.denominator == 1 {
+            return write!(f, "{}", self.numerator);
+        }
+        let mut power = 1u64;
+        for places in 1..=9usize {
+            power *= 10;
+            if power % self.denominator == 0 {
+                let factor = power / self.denominator;
+                if let Some(scaled) = self.numerator.checked_mul(factor) {
+                    return write!(f, "{}.{:0places$}", scaled / power, scaled % power);
+                }
+            }
+        }
+        write!(f, "{}/{}", self.numerator, self.denominator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parsed(text: &str) -> (u64, u64) {
+        text.parse::<Rational>().unwrap().into()
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(parsed("0.1"), (1, 10));
+        assert_eq!(parsed("2.50"), (5, 2));
+        assert_eq!(parsed(".5"), (1, 2));
+        assert_eq!(parsed("3"), (3, 1));
+        assert_eq!(parsed("1e-3"), (1, 1000));
+        assert_eq!(parsed("2.5e1"), (25, 1));
+        assert_eq!(parsed("2/6"), (1, 3));
+        assert_eq!(parsed("0"), (0, 1));
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_refused() {
+        use RationalError as E;
+        let fail = |t: &str| t.parse::<Rational>().unwrap_err();
+        for text in [
+            "", "abc", "NaN", "inf", "1.2.3", "1e", "--1", "+", "1/x", "0x10", "-x",
+        ] {
+            assert!(
+                matches!(fail(text), E::NotANumber(_)),
+                "{text}: {:?}",
+                fail(text)
+            );
+        }
+        assert!(matches!(fail("-1"), E::Negative(_)));
+        assert!(matches!(fail("1/0"), E::ZeroDenominator(_)));
+        assert!(matches!(fail("0.1234567890123456789"), E::TooLong(_)));
+        assert!(matches!(fail("1e30"), E::TooLong(_)));
+    }
+
+    #[test]
+    fn printed_as_decimal_or_fraction() {
+        for (text, shown) in [
+            ("0.50", "0.5"),
+            ("1/3", "1/3"),
+            ("12", "12"),
+            ("1e-3", "0.001"),
+        ] {
+            assert_eq!(text.parse::<Rational>().unwrap().to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn large_values_are_capped() {
+        assert_eq!(
+            Rational::floor_to_32_bits(1 << 90, 3).numerator(),
+            u64::from(u32::MAX)
+        );
+        assert_eq!(Rational::floor_to_32_bits(1, 1 << 100), Rational::ZERO);
+    }
+
+    proptest! {
+        #[test]
+        fn rounding_to_32_bits_goes_down_and_not_far(n in 1u128..1 << 60, d in 1u128..1 << 60) {
+            let r = Rational::floor_to_32_bits(n, d);
+            prop_assert!(r.numerator() < 1 << 32 && r.denominator() < 1 << 32);
+            // r <= n/d
+            prop_assert!(u128::from(r.numerator()) * d <= n * u128::from(r.denominator()));
+            let (value, exact) = (r.as_f64(), n as f64 / d as f64);
+            if (1e-9..4e9).contains(&exact) {
+                prop_assert!(exact - value <= exact * 2f64.powi(-29) + 2f64.powi(-31));
+            }
+        }
+
+        #[test]
+        fn order_is_that_of_the_numbers(a in 0u64..1000, b in 1u64..1000, c in 0u64..1000, d in 1u64..1000) {
+            let (x, y) = (Rational::new(a, b).unwrap(), Rational::new(c, d).unwrap());
+            prop_assert_eq!(x.cmp(&y), (a * d).cmp(&(c * b)));
+        }
+    }
+}
