@@ -254,7 +254,7 @@ impl fmt::Display for Rational {
         let mut power = 1u64;
         for places in 1..=9usize {
             power *= 10;
-            if power % self.denominator == 0 {
+            if power.is_multiple_of(self.denominator) {
                 let factor = power / self.denominator;
                 if let Some(scaled) = self.numerator.checked_mul(factor) {
                     return write!(f, "{}.{:0places$}", scaled / power, scaled % power);

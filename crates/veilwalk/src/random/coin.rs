@@ -72,10 +72,10 @@ impl ExpCoin {
             return None;
         }
         let x = a as f64 * self.inverse;
-        // log2(e) less a relative 2^-41, which outweighs the roundings in x and in the product.
-        const LOG2_E: f64 = 1.442_695_040_888;
+        // Less a relative 2^-40, which outweighs the roundings in x and in the product.
+        const LOG2_E_BELOW: f64 = std::f64::consts::LOG2_E * (1.0 - 1.0 / (1u64 << 40) as f64);
         let halvings = f64::from(first.leading_zeros() + 1);
-        if x * LOG2_E > halvings {
+        if x * LOG2_E_BELOW > halvings {
             return Some(false);
         }
         let p = libm::exp(-x);

@@ -1,0 +1,202 @@
+//! The choices that make a member of the family, and the members that have names.
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::promise::ChainWeight;
+
+/// How far a candidate is from the real state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Distance {
+    /// `d(y, x)`, from the candidate to the real state.
+    Directed,
+    /// The larger of `d(y, x)` and `d(x, y)`.
+    Symmetric,
+    /// One for every candidate but the real state.
+    Hamming,
+}
+
+/// How a candidate is picked by its cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// Visit the candidates in a random order, and take each with its own probability.
+    PermuteAndFlip,
+    /// Pick in proportion to `exp(-cost)`.
+    Exponential,
+}
+
+/// A member of the family, all but its scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Design {
+    /// The distance.
+    pub distance: Distance,
+    /// The rule.
+    pub rule: Rule,
+    /// The chain weight β.
+    pub chain_weight: ChainWeight,
+}
+
+/// A member of the family with a name.
+///
+/// | name | distance | rule | β | scale η |
+/// |---|---|---|---|---|
+/// | `paper` | directed | permute-and-flip | 0 | ε / 2ρ |
+/// | `chen` | hamming | exponential | 0 | ε / b |
+/// | `exponential-hamming` | directed | exponential | 0 | ε / (2 b D_max) |
+/// | `exponential` | directed | exponential | 0 | ε / 2ρ |
+/// | `sharp` | symmetric | permute-and-flip | ½ | ε / 2ρ |
+///
+/// The first four are the mechanisms of Benvenuti and Hale and, second, of Chen et al. as they
+/// restate it. ρ is the radius, b the number of substitutions, D_max the largest distance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Preset {
+    /// The paper's own mechanism.
+    Paper,
+    /// Randomised response on the successors, after Chen et al.
+    Chen,
+    /// The paper's third mechanism: substitutions, with scores by distance.
+    ExponentialHamming,
+    /// The paper's fourth mechanism: its first with the exponential rule.
+    Exponential,
+    /// Symmetric distance and half a chain weight: accurate on chains of any size.
+    Sharp,
+}
+
+impl Preset {
+    /// All of them, in the order of the table.
+    pub const ALL: [Self; 5] = [
+        Self::Paper,
+        Self::Chen,
+        Self::ExponentialHamming,
+        Self::Exponential,
+        Self::Sharp,
+    ];
+
+    /// The choices it stands for.
+    #[must_use]
+    pub const fn design(self) -> Design {
+        use Distance::{Directed, Hamming, Symmetric};
+        use Rule::{Exponential, PermuteAndFlip};
+        let (distance, rule, chain_weight) = match self {
+            Self::Paper => (Directed, PermuteAndFlip, ChainWeight::ZERO),
+            Self::Chen => (Hamming, Exponential, ChainWeight::ZERO),
+            Self::ExponentialHamming | Self::Exponential => {
+                (Directed, Exponential, ChainWeight::ZERO)
+            }
+            Self::Sharp => (Symmetric, PermuteAndFlip, ChainWeight::HALF),
+        };
+        Design {
+            distance,
+            rule,
+            chain_weight,
+        }
+    }
+
+    /// Whether its guarantee is counted in substitutions rather than in a radius, as published.
+    #[must_use]
+    pub const fn counts_substitutions(self) -> bool {
+        matches!(self, Self::Chen | Self::ExponentialHamming)
+    }
+}
+
+/// A word that is not one of the choices.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{found:?} is not a {what}; choose one of {choices}")]
+pub struct UnknownName {
+    what: &'static str,
+    found: String,
+    choices: String,
+}
+
+macro_rules! named {
+    ($type:ident, $what:literal, $($variant:ident => $name:literal),+ $(,)?) => {
+        impl $type {
+            /// Every choice by its name.
+            pub const NAMES: &[(&str, Self)] = &[$(($name, Self::$variant)),+];
+
+            /// The name used on the command line and in files.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let known = Self::NAMES.iter().find(|(name, _)| *name == text);
+                known.map(|(_, value)| *value).ok_or_else(|| UnknownName {
+                    what: $what,
+                    found: text.to_owned(),
+                    choices: [$($name),+].join(", "),
+                })
+            }
+        }
+    };
+}
+
+named!(Distance, "distance",
+    Directed => "directed",
+    Symmetric => "symmetric",
+    Hamming => "hamming",
+);
+named!(Rule, "rule",
+    PermuteAndFlip => "permute-and-flip",
+    Exponential => "exponential",
+);
+named!(Preset, "mechanism",
+    Paper => "paper",
+    Chen => "chen",
+    ExponentialHamming => "exponential-hamming",
+    Exponential => "exponential",
+    Sharp => "sharp",
+);
+
+impl fmt::Display for Design {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} distance, {} rule, chain weight {}",
+            self.distance, self.rule, self.chain_weight
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.name().parse(), Ok(preset));
+        }
+        let error = "papper".parse::<Preset>().unwrap_err().to_string();
+        assert!(
+            error.contains("\"papper\"") && error.contains("sharp"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn sharp_and_paper_differ_only_as_the_table_says() {
+        let (sharp, paper) = (Preset::Sharp.design(), Preset::Paper.design());
+        let changed = Design {
+            distance: Distance::Symmetric,
+            chain_weight: ChainWeight::HALF,
+            ..paper
+        };
+        assert_eq!(sharp, changed);
+    }
+}

@@ -1,0 +1,50 @@
+//! The exponential rule: pick candidate `y` with probability proportional to `exp(−c(y))`.
+//!
+//! # Privacy
+//!
+//! **Claim.** If the costs of two real states differ by at most δ on every candidate, the
+//! probabilities of every outcome differ by a factor of at most `exp(2δ)`.
+//!
+//! **Proof.** `K(y) = exp(−c(y)) / Z` with `Z = Σ_j exp(−c(j))`. The numerator changes by a factor
+//! of at most `exp(δ)`, and so does every term of `Z`, hence `Z`. ∎
+//!
+//! **Claim, hamming distance without chain weight.** With `c(y) = η` for `y ≠ x` and `0` for
+//! `y = x`, the factor is at most `exp(η)` for any two real states.
+//!
+//! **Proof.** Let `n` be the number of candidates. If `x` is one of them, `K(x) = 1/Z₁` and
+//! `K(y) = e^{−η}/Z₁` for the others, with `Z₁ = 1 + (n−1)e^{−η}`; if it is not, `K(y) = 1/n`. Two
+//! real states among the candidates have the same `Z₁`, so the factor is `e^{η}` or less. Between
+//! one among them and one that is not, the ratios are `n/Z₁` and `n·e^{−η}/Z₁`, and
+//! `n·e^{−η} ≤ Z₁ ≤ n` puts both within `[e^{−η}, e^{η}]`. ∎
+//!
+//! So the scale is `ε/b` there, and the kernel is that of Chen et al. with
+//! `τ = 1 / (1 + (n−1)·exp(−ε/b))`.
+//!
+//! The sampled rule is exact: a uniformly drawn candidate is kept with probability
+//! `exp(c_min − c(y))`, else everything starts again. What is kept is distributed in proportion to
+//! these probabilities, without any normaliser being computed. It is permute-and-flip with the
+//! refused candidates put back, and takes at most n tries on average, since the cheapest candidate
+//! is always kept.
+
+use crate::random::{ExpCoin, Words, uniform_below};
+
+/// Samples the rule: the place of the candidate that was picked.
+#[inline]
+pub(super) fn select(costs: &[u64], coin: &ExpCoin, words: &mut impl Words) -> usize {
+    let least = *costs.iter().min().expect("every state has a successor");
+    loop {
+        let candidate = uniform_below(words, costs.len() as u64) as usize;
+        if coin.flip(costs[candidate] - least, words) {
+            return candidate;
+        }
+    }
+}
+
+/// The logarithms of the outcome probabilities, given how much each candidate costs above the
+/// cheapest, in nats.
+pub(super) fn log_kernel(excess: &[f64], out: &mut [f64]) {
+    let log_total = excess.iter().map(|e| (-e).exp()).sum::<f64>().ln();
+    for (slot, e) in out.iter_mut().zip(excess) {
+        *slot = -e - log_total;
+    }
+}

@@ -1,0 +1,278 @@
+//! The family of mechanisms: one rule with a few choices.
+//!
+//! At each step the last released state is `z`, the real state is `x`, and the candidates are the
+//! states that `z` can move to. Every candidate `y` has a cost in nats,
+//!
+//! ```text
+//! c(y | z, x) = η · D(y, x) + β · w(z, y),        w(z, y) = −ln P(y | z),
+//! ```
+//!
+//! and a [`Rule`] picks one, cheaper ones more often. A [`Design`] chooses the distance `D`, the
+//! rule and the chain weight β; a [`Promise`] fixes the scale η. Named members are in [`Preset`].
+//!
+//! # Privacy
+//!
+//! Let `x` and `x'` be two real walks of equal length. The released walk is made one state at a time,
+//! each from the last released state and the current real one, so the probability of releasing
+//! `y₀ y₁ … y_n` is `π₀(y₀) Π_t K(y_t | y_{t−1}, x_t)`, where the first factor is public. The
+//! log-ratio for the two walks is therefore at most the sum over steps of the largest log-ratio of
+//! `K(y | z, x_t)` and `K(y | z, x'_t)`. The offset `β·w(z, y)` does not depend on the real state;
+//! the distance term moves by `η·|D(y, x_t) − D(y, x'_t)|`, and each rule turns that into at most
+//! twice as much loss ([`permute_and_flip`], [`exponential`]). [`scale`] says how much `D` can move
+//! in all between adjacent walks, and sets η so that the sum is at most ε. Nothing is assumed of the
+//! real walk: it may take moves that the chain does not have.
+//!
+//! The argument is about real numbers, and the program keeps to it exactly: distances and costs are
+//! integers, parameters fractions, coins and indices exact. Where a number has to be rounded, η is
+//! rounded down.
+
+mod design;
+pub mod exponential;
+pub mod permute_and_flip;
+mod promise;
+pub mod scale;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use design::{Design, Distance, Preset, Rule, UnknownName};
+pub use promise::{ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
+pub use scale::{CostScale, ScaleError};
+
+use crate::chain::StateId;
+use crate::distance::{Directed, Hamming, Metric, Symmetric};
+use crate::model::Model;
+use crate::nats::Nats;
+use crate::random::{ExpCoin, Words};
+use crate::rational::Rational;
+
+/// A member of the family on a chain: gives its exact kernel, and takes exact sampled steps.
+///
+/// ```
+/// use std::sync::Arc;
+/// use veilwalk::{Chain, Mechanism, Model, Preset, Promise};
+///
+/// let model = Arc::new(Model::new(Chain::credit())?);
+/// let promise = Promise::within_radius("1".parse()?, "3.5".parse()?);
+/// let mechanism = Mechanism::new(model.clone(), Preset::Sharp.design(), promise)?;
+///
+/// let chain = model.chain();
+/// let (previous, real) = (chain.require("Caa")?, chain.require("Ca/C")?);
+/// let kernel = mechanism.kernel(previous, real);
+/// assert_eq!(kernel.len(), chain.successors(previous).len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Mechanism {
+    model: Arc<Model>,
+    design: Design,
+    promise: Option<Promise>,
+    metric: Arc<dyn Metric>,
+    scales: Scales,
+}
+
+/// One scale for all, or one for each last released state, which is public.
+#[derive(Clone, Debug)]
+enum Scales {
+    Uniform(CostScale, ExpCoin),
+    PerState(Arc<[(CostScale, ExpCoin)]>),
+}
+
+/// Working space for steps, so that they need no memory of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    distances: Vec<Nats>,
+    costs: Vec<u64>,
+    order: Vec<u32>,
+}
+
+impl Mechanism {
+    /// The mechanism of this design that keeps this promise, with the scale that the theorem gives.
+    ///
+    /// # Errors
+    ///
+    /// If no scale keeps the promise on this chain.
+    pub fn new(model: Arc<Model>, design: Design, promise: Promise) -> Result<Self, ScaleError> {
+        let eta = scale::theorem_scale(&model, design, promise)?;
+        Ok(Self {
+            promise: Some(promise),
+            ..Self::with_scale(model, design, eta)
+        })
+    }
+
+    /// The mechanism of this design with a scale of the caller's choice. It makes no promise of its
+    /// own: the caller has to know what the scale gives.
+    #[must_use]
+    pub fn with_scale(model: Arc<Model>, design: Design, eta: Rational) -> Self {
+        let scale = CostScale::new(eta, design.chain_weight);
+        Self::assemble(
+            model,
+            design,
+            Scales::Uniform(scale, ExpCoin::new(scale.denominator())),
+        )
+    }
+
+    /// The same with one scale for each last released state, in the order of the states.
+    ///
+    /// # Panics
+    ///
+    /// If there is not exactly one scale for each state.
+    #[must_use]
+    pub fn with_scales(model: Arc<Model>, design: Design, etas: &[Rational]) -> Self {
+        assert_eq!(etas.len(), model.chain().len(), "one scale for each state");
+        let scales = etas.iter().map(|&eta| {
+            let scale = CostScale::new(eta, design.chain_weight);
+            (scale, ExpCoin::new(scale.denominator()))
+        });
+        Self::assemble(model, design, Scales::PerState(scales.collect()))
+    }
+
+    fn assemble(model: Arc<Model>, design: Design, scales: Scales) -> Self {
+        let metric: Arc<dyn Metric> = match design.distance {
+            Distance::Directed => Arc::new(Directed(model.directed().clone())),
+            Distance::Symmetric => Arc::new(Symmetric(model.symmetric().clone())),
+            Distance::Hamming => Arc::new(Hamming),
+        };
+        Self {
+            model,
+            design,
+            promise: None,
+            metric,
+            scales,
+        }
+    }
+
+    /// The model it works on.
+    #[must_use]
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// Its choices.
+    #[must_use]
+    pub fn design(&self) -> Design {
+        self.design
+    }
+
+    /// What it promises, if it was made to a promise.
+    #[must_use]
+    pub fn promise(&self) -> Option<Promise> {
+        self.promise
+    }
+
+    /// The scale η in force when the last released state is `previous`.
+    #[must_use]
+    pub fn scale(&self, previous: StateId) -> CostScale {
+        self.scale_and_coin(previous).0
+    }
+
+    fn scale_and_coin(&self, previous: StateId) -> (CostScale, ExpCoin) {
+        match &self.scales {
+            Scales::Uniform(scale, coin) => (*scale, *coin),
+            Scales::PerState(all) => all[previous.index()],
+        }
+    }
+
+    /// Takes one step: the released state that follows `previous` when the real state is `real`.
+    ///
+    /// Exact: the probability of each outcome is that of the rule on real numbers. After the first
+    /// few steps, no memory is allocated.
+    #[inline]
+    pub fn step(
+        &self,
+        previous: StateId,
+        real: StateId,
+        words: &mut impl Words,
+        workspace: &mut Workspace,
+    ) -> StateId {
+        let (scale, coin) = self.scale_and_coin(previous);
+        self.fill_costs(previous, real, scale, workspace);
+        let Workspace { costs, order, .. } = workspace;
+        let taken = match self.design.rule {
+            Rule::PermuteAndFlip => permute_and_flip::select(costs, &coin, order, words),
+            Rule::Exponential => exponential::select(costs, &coin, words),
+        };
+        self.model.chain().successors(previous)[taken]
+    }
+
+    fn fill_costs(
+        &self,
+        previous: StateId,
+        real: StateId,
+        scale: CostScale,
+        space: &mut Workspace,
+    ) {
+        let chain = self.model.chain();
+        let candidates = chain.successors(previous);
+        space.distances.resize(candidates.len(), Nats::ZERO);
+        self.metric
+            .fill(previous, candidates, real, &mut space.distances);
+        let weights = chain.weights(previous);
+        space.costs.clear();
+        space.costs.extend(
+            space
+                .distances
+                .iter()
+                .zip(weights)
+                .map(|(&d, &w)| scale.cost(d, w)),
+        );
+    }
+
+    /// The exact distribution of the next released state: one probability for each successor of
+    /// `previous`, in order.
+    #[must_use]
+    pub fn kernel(&self, previous: StateId, real: StateId) -> Vec<f64> {
+        let mut kernel = self.log_kernel(previous, real);
+        kernel.iter_mut().for_each(|l| *l = l.exp());
+        kernel
+    }
+
+    /// The logarithms of [`Mechanism::kernel`]. They are finite however small a probability is.
+    #[must_use]
+    pub fn log_kernel(&self, previous: StateId, real: StateId) -> Vec<f64> {
+        let (scale, _) = self.scale_and_coin(previous);
+        let mut space = Workspace::default();
+        self.fill_costs(previous, real, scale, &mut space);
+        let least = space.costs.iter().min().copied().unwrap_or(0);
+        let denominator = scale.denominator() as f64;
+        let excess: Vec<f64> = space
+            .costs
+            .iter()
+            .map(|c| (c - least) as f64 / denominator)
+            .collect();
+        let mut out = vec![0.0; excess.len()];
+        match self.design.rule {
+            Rule::PermuteAndFlip => permute_and_flip::log_kernel(&excess, &mut out),
+            Rule::Exponential => exponential::log_kernel(&excess, &mut out),
+        }
+        out
+    }
+
+    /// Thirty-two bytes that differ whenever chain, design or scale do.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 mechanism v1");
+        hasher.update(&self.model.hash().0);
+        hasher.update(self.design.to_string().as_bytes());
+        let mut scale = |scale: CostScale| {
+            for part in scale.parts() {
+                hasher.update(&part.to_le_bytes());
+            }
+        };
+        match &self.scales {
+            Scales::Uniform(only, _) => scale(*only),
+            Scales::PerState(all) => all.iter().for_each(|(each, _)| scale(*each)),
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+impl fmt::Debug for Mechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mechanism")
+            .field("model", &self.model.hash())
+            .field("design", &self.design)
+            .field("promise", &self.promise)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,200 @@
+//! The permute-and-flip rule: visit the candidates in a uniformly random order, and take candidate
+//! `y` with probability `exp(c_min − c(y))`. The cheapest is taken for certain when its turn comes.
+//!
+//! # Privacy
+//!
+//! **Claim.** If the costs `c` and `c'` of two real states differ by at most δ on every candidate,
+//! then the probabilities of every outcome differ by a factor of at most `exp(2δ)` (McKenna and
+//! Sheldon 2020, theorem 1).
+//!
+//! **Proof.** Let `q_j = exp(−c_j)` and let `q` be the largest of them, so that `j` is accepted
+//! with probability `q_j / q`. Give every candidate a uniform arrival time on [0, 1]: they arrive in
+//! a uniformly random order, and `y`, arriving at `u`, is the outcome when it is accepted and every
+//! other candidate either arrives later or is refused. Hence, with `v = u / q`,
+//!
+//! ```text
+//! K(y) = (q_y / q) ∫₀¹ Π_{j≠y} (1 − q_j u / q) du = q_y ∫₀^{1/q} Π_{j≠y} (1 − q_j v) dv.
+//! ```
+//!
+//! 1. Adding a constant to all costs changes nothing.
+//! 2. Raising the cost of some `j ≠ y` lowers `q_j`, which raises the integrand and can only widen
+//!    the range: `K(y)` does not fall.
+//! 3. Raising the cost of `y` by `s` lowers `q_y` by the factor `exp(−s)` and can only widen the
+//!    range, the integrand being non-negative on it: `K(y)` falls by a factor of at most `exp(−s)`.
+//!
+//! Add δ to all of `c'`, which by 1 changes nothing. Now every cost is between 0 and 2δ above its
+//! counterpart in `c`, so by 2 and 3 `K'(y) ≥ exp(−2δ)·K(y)`. Exchanging the two real states gives
+//! the other direction. ∎
+//!
+//! The sampled rule is exact: the order comes from unbiased indices, the acceptance from exact
+//! coins, and costs are whole numbers.
+
+use std::sync::OnceLock;
+
+use crate::random::{ExpCoin, Words, uniform_below};
+
+/// Samples the rule: the place of the candidate that was taken.
+///
+/// `order` is working space. Candidates are drawn without replacement, so that only the part of the
+/// order that is looked at is ever made.
+#[inline]
+pub(super) fn select(
+    costs: &[u64],
+    coin: &ExpCoin,
+    order: &mut Vec<u32>,
+    words: &mut impl Words,
+) -> usize {
+    let least = *costs.iter().min().expect("every state has a successor");
+    let count = costs.len();
+    order.clear();
+    order.extend(0..count as u32);
+    for visited in 0..count {
+        let pick = visited + uniform_below(words, (count - visited) as u64) as usize;
+        order.swap(visited, pick);
+        let candidate = order[visited] as usize;
+        if coin.flip(costs[candidate] - least, words) {
+            return candidate;
+        }
+    }
+    unreachable!("the cheapest candidate is always accepted")
+}
+
+/// The logarithms of the outcome probabilities, given how much each candidate costs above the
+/// cheapest, in nats.
+///
+/// # Precision
+///
+/// The integrand is a polynomial of degree `n − 1`, which Gauss–Legendre quadrature with `⌈n/2⌉`
+/// nodes integrates exactly; all its values are positive, so rounding stays relative.
+///
+/// # Complexity
+///
+/// O(n²) for n candidates.
+pub(super) fn log_kernel(excess: &[f64], out: &mut [f64]) {
+    let nodes = legendre_nodes(excess.len().div_ceil(2));
+    let accept: Vec<f64> = excess.iter().map(|e| (-e).exp()).collect();
+    let mut integral = vec![0.0; excess.len()];
+    for &(u, weight) in nodes {
+        let product: f64 = accept.iter().map(|p| 1.0 - p * u).product();
+        let term = weight * product;
+        for (sum, p) in integral.iter_mut().zip(&accept) {
+            *sum += term / (1.0 - p * u);
+        }
+    }
+    for ((slot, e), sum) in out.iter_mut().zip(excess).zip(&integral) {
+        *slot = sum.ln() - e;
+    }
+}
+
+/// Nodes and weights of Gauss–Legendre quadrature on [0, 1], made once for each number of nodes.
+///
+/// Newton's method on the three-term recurrence of the Legendre polynomials. (By hand because the
+/// kept crates for this bring a linear-algebra library with them, for these twenty lines.)
+fn legendre_nodes(count: usize) -> &'static [(f64, f64)] {
+    const KEPT: usize = 512;
+    static TABLES: [OnceLock<Vec<(f64, f64)>>; KEPT] = [const { OnceLock::new() }; KEPT];
+    match TABLES.get(count) {
+        Some(table) => table.get_or_init(|| compute_legendre_nodes(count)),
+        // Beyond a thousand candidates a table is rare enough to be made and leaked once a size.
+        None => {
+            static LARGE: OnceLock<std::sync::Mutex<LargeTables>> = OnceLock::new();
+            let mut large = LARGE
+                .get_or_init(Default::default)
+                .lock()
+                .expect("no panic while held");
+            large
+                .entry(count)
+                .or_insert_with(|| compute_legendre_nodes(count).leak())
+        }
+    }
+}
+
+type LargeTables = std::collections::HashMap<usize, &'static [(f64, f64)]>;
+
+fn compute_legendre_nodes(count: usize) -> Vec<(f64, f64)> {
+    let n = count as f64;
+    (0..count)
+        .map(|i| {
+            let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (n + 0.5)).cos();
+            let mut slope = 0.0;
+            for _ in 0..100 {
+                let (mut current, mut previous) = (1.0, 0.0);
+                for k in 0..count {
+                    let k = k as f64;
+                    let next = ((2.0 * k + 1.0) * x * current - k * previous) / (k + 1.0);
+                    (previous, current) = (current, next);
+                }
+                slope = n * (x * current - previous) / (x * x - 1.0);
+                let step = current / slope;
+                x -= step;
+                if step.abs() < 1e-16 {
+                    break;
+                }
+            }
+            ((1.0 + x) / 2.0, 1.0 / ((1.0 - x * x) * slope * slope))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The rule as it is told: every order, one coin after the other.
+    fn by_enumeration(accept: &[f64]) -> Vec<f64> {
+        fn visit(accept: &[f64], left: &mut Vec<usize>, reach: f64, out: &mut [f64]) {
+            let n = left.len() as f64;
+            for i in 0..left.len() {
+                let candidate = left.remove(i);
+                out[candidate] += reach / n * accept[candidate];
+                visit(accept, left, reach / n * (1.0 - accept[candidate]), out);
+                left.insert(i, candidate);
+            }
+        }
+        let mut out = vec![0.0; accept.len()];
+        visit(accept, &mut (0..accept.len()).collect(), 1.0, &mut out);
+        out
+    }
+
+    fn kernel(excess: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; excess.len()];
+        log_kernel(excess, &mut out);
+        out.iter().map(|l| l.exp()).collect()
+    }
+
+    #[test]
+    fn the_published_example() {
+        let expected = [
+            0.532_619_07,
+            0.322_767_22,
+            0.110_256_56,
+            0.028_176_41,
+            0.006_180_73,
+        ];
+        for (ours, known) in kernel(&[0.0, 0.3, 1.2, 2.5, 4.0]).iter().zip(expected) {
+            assert!((ours - known).abs() < 5e-9, "{ours} {known}");
+        }
+    }
+
+    #[test]
+    fn many_candidates_still_sum_to_one() {
+        for n in [1, 2, 3, 40, 380, 1500] {
+            let excess: Vec<f64> = (0..n).map(|i| f64::from(i % 17) * 0.7).collect();
+            let sum: f64 = kernel(&excess).iter().sum();
+            assert!((sum - 1.0).abs() < 1e-12, "{n}: {sum}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn quadrature_equals_enumeration(raw in proptest::collection::vec(0.0f64..12.0, 1..7)) {
+            let least = raw.iter().copied().fold(f64::INFINITY, f64::min);
+            let excess: Vec<f64> = raw.iter().map(|c| c - least).collect();
+            let accept: Vec<f64> = excess.iter().map(|e| (-e).exp()).collect();
+            for (a, b) in kernel(&excess).iter().zip(by_enumeration(&accept)) {
+                prop_assert!((a - b).abs() <= 1e-13 + b * 1e-11, "{} {}", a, b);
+            }
+        }
+    }
+}

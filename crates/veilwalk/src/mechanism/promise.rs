@@ -1,0 +1,218 @@
+//! What is promised: ε, and between which walks it holds.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::rational::{Rational, RationalError};
+
+/// Why a number cannot be a privacy parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ParameterError {
+    /// Not a number at all.
+    #[error("{name}: {source}")]
+    NotANumber {
+        /// The parameter.
+        name: &'static str,
+        /// What is wrong with it.
+        source: RationalError,
+    },
+    /// Zero where something positive is needed.
+    #[error("{name} is zero, and has to be above it")]
+    Zero {
+        /// The parameter.
+        name: &'static str,
+    },
+    /// More digits than the arithmetic keeps.
+    #[error("{name} is {value}; use a number below 1000 with at most six decimals")]
+    TooFine {
+        /// The parameter.
+        name: &'static str,
+        /// What was given.
+        value: Rational,
+    },
+}
+
+fn positive(name: &'static str, text: &str) -> Result<Rational, ParameterError> {
+    let value: Rational = text
+        .parse()
+        .map_err(|source| ParameterError::NotANumber { name, source })?;
+    if value.is_zero() {
+        Err(ParameterError::Zero { name })
+    } else {
+        Ok(value)
+    }
+}
+
+/// ε: the largest log-ratio of the probabilities of any release from two adjacent walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Epsilon(Rational);
+
+/// The adjacency radius in nats: two walks of equal length are adjacent when the symmetric
+/// distances between their states, added up over all steps, are at most this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Radius(Rational);
+
+/// The chain weight β: how much a candidate's own unlikeliness counts against it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChainWeight(Rational);
+
+macro_rules! positive_parameter {
+    ($type:ident, $name:literal) => {
+        impl $type {
+            /// The parameter with this value; `None` for zero.
+            #[must_use]
+            pub fn new(value: Rational) -> Option<Self> {
+                (!value.is_zero()).then_some(Self(value))
+            }
+
+            /// The exact value.
+            #[must_use]
+            pub const fn value(self) -> Rational {
+                self.0
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = ParameterError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                positive($name, text).map(Self)
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+positive_parameter!(Epsilon, "epsilon");
+positive_parameter!(Radius, "the radius");
+
+impl ChainWeight {
+    /// The chain plays no part beyond saying which moves are possible.
+    pub const ZERO: Self = Self(Rational::ZERO);
+    /// One half, as in `sharp`.
+    pub const HALF: Self = Self(Rational::HALF);
+
+    const LARGEST_PART: u64 = 1_000_000_000;
+
+    /// The chain weight with this value.
+    ///
+    /// # Errors
+    ///
+    /// If it has more digits than exact costs have room for.
+    pub fn new(value: Rational) -> Result<Self, ParameterError> {
+        if value.denominator() > 1_000_000 || value.numerator() > Self::LARGEST_PART {
+            return Err(ParameterError::TooFine {
+                name: "the chain weight",
+                value,
+            });
+        }
+        Ok(Self(value))
+    }
+
+    /// The exact value.
+    #[must_use]
+    pub const fn value(self) -> Rational {
+        self.0
+    }
+}
+
+impl FromStr for ChainWeight {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let value = text.parse().map_err(|source| ParameterError::NotANumber {
+            name: "the chain weight",
+            source,
+        })?;
+        Self::new(value)
+    }
+}
+
+impl fmt::Display for ChainWeight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What the guarantee is counted in: which walks are to be hard to tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Walks whose states differ by at most this many nats in all.
+    Radius(Radius),
+    /// Walks that differ in at most this many states, however far apart those are.
+    Substitutions(NonZeroU32),
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Radius(radius) => write!(f, "radius {radius} nats"),
+            Self::Substitutions(b) if b.get() == 1 => write!(f, "1 substitution"),
+            Self::Substitutions(b) => write!(f, "{b} substitutions"),
+        }
+    }
+}
+
+/// A promise: ε for a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The largest loss.
+    pub epsilon: Epsilon,
+    /// Between which walks.
+    pub unit: Unit,
+}
+
+impl Promise {
+    /// ε for walks within a radius.
+    #[must_use]
+    pub fn within_radius(epsilon: Epsilon, radius: Radius) -> Self {
+        Self {
+            epsilon,
+            unit: Unit::Radius(radius),
+        }
+    }
+
+    /// ε for walks that differ in at most `b` states.
+    #[must_use]
+    pub fn for_substitutions(epsilon: Epsilon, b: NonZeroU32) -> Self {
+        Self {
+            epsilon,
+            unit: Unit::Substitutions(b),
+        }
+    }
+}
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "epsilon {}, {}", self.epsilon, self.unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_have_to_be_positive_numbers() {
+        assert_eq!(
+            "0.1".parse::<Epsilon>().unwrap().value(),
+            Rational::new(1, 10).unwrap()
+        );
+        let message = |text: &str| text.parse::<Epsilon>().unwrap_err().to_string();
+        assert_eq!(message("0"), "epsilon is zero, and has to be above it");
+        assert!(message("-1").contains("negative"));
+        assert!(message("many").contains("not a number"));
+        assert!("0".parse::<Radius>().is_err());
+        assert!("0".parse::<ChainWeight>().is_ok());
+        assert!("0.12345678".parse::<ChainWeight>().is_err());
+    }
+}

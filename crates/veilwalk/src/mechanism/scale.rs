@@ -1,0 +1,235 @@
+//! The scale η, and costs as whole numbers over one denominator.
+//!
+//! # Privacy
+//!
+//! Let the distance `D` change by at most Δ in all, over the steps of two adjacent walks, for every
+//! released walk. Both rules lose at most `2η` per unit of that change (see
+//! [`permute_and_flip`](super::permute_and_flip) and [`exponential`](super::exponential)), so
+//! `η = ε / 2Δ` gives ε. What Δ is:
+//!
+//! - *directed* and *symmetric*, walks within a radius ρ: replacing `x` by `x'` changes `D(y, ·)`
+//!   by at most `d_sym(x, x')`, by the triangle inequality, which holds exactly on integers. Added
+//!   up over the steps that is at most ρ, the definition of adjacency. Δ = ρ.
+//! - *directed* and *symmetric*, b substitutions: each replaced state changes `D` by at most the
+//!   largest distance. Δ = b·D_max.
+//! - *hamming*, b substitutions: each replaced state changes `D` by at most one. Δ = b.
+//! - *hamming*, walks within a radius ρ: two different states are at least `m` apart, the smallest
+//!   symmetric distance there is, so the walks differ in at most `⌊ρ/m⌋` states. Δ = ⌊ρ/m⌋. (Where
+//!   different states are at distance zero there is no such number, and the combination is refused.
+//!   Where it is zero, no two walks are adjacent; the scale for one substitution is used.)
+//!
+//! One combination needs no factor two: *hamming* with the exponential rule and chain weight zero,
+//! proven in [`exponential`](super::exponential).
+//!
+//! The offset `β·w(z, y)` is public and does not enter. A scale that does not fit the arithmetic is
+//! rounded down, which makes every cost difference, and so the loss, smaller.
+
+use thiserror::Error;
+
+use super::design::{Design, Distance, Rule};
+use super::promise::{ChainWeight, Promise, Unit};
+use crate::model::Model;
+use crate::nats::Nats;
+use crate::rational::Rational;
+
+/// Why a promise cannot be kept by a design on a chain.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ScaleError {
+    /// The hamming distance counts replaced states, and a radius does not bound their number.
+    #[error(
+        "the hamming distance counts replaced states, and on this chain {from:?} and {to:?} are at \
+         distance zero, so a radius does not bound how many are replaced; give a number of \
+         substitutions instead of a radius, or choose another distance"
+    )]
+    UnboundedSubstitutions {
+        /// A state.
+        from: String,
+        /// Another, at distance zero.
+        to: String,
+    },
+    /// Every two states are at distance zero.
+    #[error(
+        "all states of this chain are at distance zero from each other; only the hamming distance can tell them apart"
+    )]
+    NoDistances,
+    /// The scale is below what the arithmetic can hold.
+    #[error(
+        "{promise} asks for a scale below 2^-31, at which every move is equally likely; raise epsilon"
+    )]
+    TooSmall {
+        /// What was asked for.
+        promise: Promise,
+    },
+}
+
+/// The scale that the theorem gives: ε over twice (or once) the sensitivity.
+pub(super) fn theorem_scale(
+    model: &Model,
+    design: Design,
+    promise: Promise,
+) -> Result<Rational, ScaleError> {
+    let epsilon = promise.epsilon.value();
+    // Sensitivity as a fraction (above, below).
+    let (above, below): (u128, u128) = match (design.distance, promise.unit) {
+        (Distance::Directed | Distance::Symmetric, Unit::Radius(radius)) => (
+            radius.value().numerator().into(),
+            radius.value().denominator().into(),
+        ),
+        (Distance::Directed | Distance::Symmetric, Unit::Substitutions(b)) => {
+            let diameter = model.diameter().distance;
+            if diameter == Nats::ZERO && model.chain().len() > 1 {
+                return Err(ScaleError::NoDistances);
+            }
+            let units = diameter.units().max(1);
+            (
+                u128::from(b.get()) * u128::from(units),
+                Nats::PER_NAT.into(),
+            )
+        }
+        (Distance::Hamming, Unit::Substitutions(b)) => (b.get().into(), 1),
+        (Distance::Hamming, Unit::Radius(radius)) => {
+            (replaced_states(model, radius.value())?.max(1).into(), 1)
+        }
+    };
+    let factor = match (design.distance, design.rule, design.chain_weight) {
+        (Distance::Hamming, Rule::Exponential, ChainWeight::ZERO) => 1,
+        _ => 2,
+    };
+    let scale = Rational::floor_to_32_bits(
+        u128::from(epsilon.numerator()) * below,
+        u128::from(epsilon.denominator()) * factor * above,
+    );
+    if scale.is_zero() {
+        Err(ScaleError::TooSmall { promise })
+    } else {
+        Ok(scale)
+    }
+}
+
+/// In how many states two walks within a radius can differ: `⌊radius / smallest distance⌋`.
+fn replaced_states(model: &Model, radius: Rational) -> Result<u64, ScaleError> {
+    let Some(closest) = model.closest_pair() else {
+        return Ok(0);
+    };
+    let units = u128::from(closest.distance.units());
+    if units == 0 {
+        let label = |state| model.chain().label(state).to_owned();
+        let (from, to) = (label(closest.from), label(closest.to));
+        return Err(ScaleError::UnboundedSubstitutions { from, to });
+    }
+    let radius_units = u128::from(radius.numerator()) * u128::from(Nats::PER_NAT);
+    let count = radius_units / (u128::from(radius.denominator()) * units);
+    Ok(u64::try_from(count).unwrap_or(u64::MAX))
+}
+
+/// Costs as whole numbers: `c = distance·D + weight·w`, over `denominator`, for `D` and `w` in units
+/// of 2⁻²⁰ nats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CostScale {
+    /// The factor of the distance.
+    distance: u64,
+    /// The factor of the transition's weight.
+    weight: u64,
+    /// What both are over, without the 2²⁰ of the units.
+    common: u64,
+}
+
+impl CostScale {
+    /// Factors stay below this, so that a cost always fits 64 bits.
+    const FACTOR_LIMIT: u128 = 1 << 31;
+    const COMMON_LIMIT: u128 = 1 << 43;
+
+    /// The costs for a scale η and a chain weight β. Exact where the numbers fit, which they do for
+    /// parameters of some seven digits; otherwise η is rounded down to a fraction that does.
+    pub(super) fn new(eta: Rational, beta: ChainWeight) -> Self {
+        let (n, d) = (u128::from(eta.numerator()), u128::from(eta.denominator()));
+        let beta = beta.value();
+        let (bn, bd) = (u128::from(beta.numerator()), u128::from(beta.denominator()));
+        let fits = |distance: u128, weight: u128, common: u128| {
+            let fits = distance < Self::FACTOR_LIMIT
+                && weight < Self::FACTOR_LIMIT
+                && common < Self::COMMON_LIMIT;
+            fits.then_some(Self {
+                distance: distance as u64,
+                weight: weight as u64,
+                common: common as u64,
+            })
+        };
+        let common = d / gcd(d, bd) * bd;
+        if let Some(exact) = fits(n * (common / d), bn * (common / bd), common) {
+            return exact;
+        }
+        (0..32u32)
+            .rev()
+            .find_map(|shift| {
+                let common = bd << shift;
+                fits(n * common / d, bn << shift, common)
+            })
+            .unwrap_or(Self {
+                distance: (Self::FACTOR_LIMIT - 1) as u64,
+                weight: bn.min(Self::FACTOR_LIMIT - 1) as u64,
+                common: bd as u64,
+            })
+    }
+
+    /// The cost of a candidate, over [`CostScale::denominator`].
+    #[inline]
+    #[must_use]
+    pub fn cost(self, distance: Nats, weight: Nats) -> u64 {
+        self.distance * u64::from(distance.units()) + self.weight * u64::from(weight.units())
+    }
+
+    /// What costs are over.
+    #[inline]
+    #[must_use]
+    pub fn denominator(self) -> u64 {
+        self.common << Nats::FRACTION_BITS
+    }
+
+    /// The scale η in force: that which was asked for, or a little below.
+    #[must_use]
+    pub fn eta(self) -> Rational {
+        Rational::new(self.distance, self.common).expect("the denominator is positive")
+    }
+
+    pub(super) fn parts(self) -> [u64; 3] {
+        [self.distance, self.weight, self.common]
+    }
+}
+
+fn gcd(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ordinary_parameters_are_exact() {
+        let scale = CostScale::new(Rational::new(1, 7).unwrap(), ChainWeight::HALF);
+        assert_eq!(scale.parts(), [2, 7, 14]);
+        assert_eq!(scale.eta(), Rational::new(1, 7).unwrap());
+        assert_eq!(scale.cost(Nats::from_units(10), Nats::from_units(3)), 41);
+        assert_eq!(scale.denominator(), 14 << 20);
+    }
+
+    proptest! {
+        #[test]
+        fn never_above_what_was_asked_for_and_never_overflowing(
+            n in 1u64..1 << 32, d in 1u64..1 << 32, bn in 0u64..1_000_000, bd in 1u64..1_000_000
+        ) {
+            let eta = Rational::new(n, d).unwrap();
+            let beta = ChainWeight::new(Rational::new(bn, bd).unwrap()).unwrap();
+            let scale = CostScale::new(eta, beta);
+            prop_assert!(scale.eta() <= eta);
+            prop_assert!(scale.denominator() > 0);
+            let _ = scale.cost(Nats::MAX, Nats::MAX);
+            let beta_in_force = scale.weight as f64 / scale.common as f64;
+            let beta = beta.value().as_f64();
+            prop_assert!((beta_in_force - beta).abs() <= beta * 1e-9);
+        }
+    }
+}

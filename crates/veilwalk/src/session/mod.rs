@@ -1,0 +1,241 @@
+//! One walk, online: start, step, save, resume.
+//!
+//! A [`Session`] follows one real walk and answers every real state with a released one. A
+//! [`Releaser`] does the same for any number of walks at a time, each of which is no more than a
+//! [`Walk`]: a few bytes that say where it stands.
+//!
+//! # Privacy
+//!
+//! The first real state is not looked at: the first released state comes from the chain's initial
+//! distribution, or is a state of the caller's choice. [`Start::First`] releases the real first
+//! state itself. That state is then disclosed, and the guarantee holds for the states after it.
+//!
+//! A saved session holds nothing secret: what was released, how many steps, and hashes. Resuming
+//! from it and stepping again is a second release of the step that was already made, unless the
+//! source is keyed and the real state is the same.
+
+mod saved;
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+pub use saved::ResumeError;
+
+use crate::chain::StateId;
+use crate::mechanism::{Mechanism, Workspace};
+use crate::random::{Randomness, Source, Unavailable, WalkKey};
+
+/// How a released walk starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// With a state drawn from the chain's initial distribution.
+    #[default]
+    Initial,
+    /// With the real walk's first state, which is thereby **disclosed**.
+    First,
+    /// With this state.
+    At(StateId),
+}
+
+/// Where a walk stands: how many states were released, and the last of them.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    key: WalkKey,
+    released: u64,
+    last: Option<StateId>,
+}
+
+impl Walk {
+    /// How many states have been released.
+    #[must_use]
+    pub fn released(&self) -> u64 {
+        self.released
+    }
+
+    /// The last released state.
+    #[must_use]
+    pub fn last(&self) -> Option<StateId> {
+        self.last
+    }
+}
+
+/// Releases walks under one mechanism with one source of randomness.
+///
+/// One thread uses one releaser; open as many as there are threads.
+#[derive(Debug)]
+pub struct Releaser {
+    mechanism: Arc<Mechanism>,
+    randomness: Randomness,
+    workspace: Workspace,
+    start: Start,
+}
+
+impl Releaser {
+    /// A releaser for this mechanism.
+    ///
+    /// # Errors
+    ///
+    /// If the operating system has no randomness to give.
+    pub fn new(
+        mechanism: Arc<Mechanism>,
+        source: &Source,
+        start: Start,
+    ) -> Result<Self, Unavailable> {
+        let randomness = source.open(mechanism.fingerprint())?;
+        Ok(Self {
+            mechanism,
+            randomness,
+            workspace: Workspace::default(),
+            start,
+        })
+    }
+
+    /// The mechanism.
+    #[must_use]
+    pub fn mechanism(&self) -> &Arc<Mechanism> {
+        &self.mechanism
+    }
+
+    /// A walk at its beginning. With a keyed source, two walks of the same name share their
+    /// randomness, so every walk needs a name of its own.
+    #[must_use]
+    pub fn walk(&self, name: &str) -> Walk {
+        Walk {
+            key: self.randomness.walk(name.as_bytes()),
+            released: 0,
+            last: None,
+        }
+    }
+
+    /// The released state for the next real state of a walk.
+    pub fn release(&mut self, walk: &mut Walk, real: StateId) -> StateId {
+        let next = match (walk.last, self.start) {
+            (Some(previous), _) => {
+                let words = self
+                    .randomness
+                    .at(&walk.key, walk.released, Some((previous, real)));
+                self.mechanism
+                    .step(previous, real, words, &mut self.workspace)
+            }
+            (None, Start::First) => real,
+            (None, Start::At(state)) => state,
+            (None, Start::Initial) => {
+                let words = self.randomness.at(&walk.key, 0, None);
+                self.mechanism.model().chain().initial().draw(words)
+            }
+        };
+        walk.released += 1;
+        walk.last = Some(next);
+        next
+    }
+}
+
+/// One walk, released while it happens.
+///
+/// ```
+/// use std::sync::Arc;
+/// use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Session, Source, Start};
+///
+/// let model = Arc::new(Model::new(Chain::credit())?);
+/// let promise = Promise::within_radius("1".parse()?, "3.5".parse()?);
+/// let mechanism = Arc::new(Mechanism::new(model.clone(), Preset::Sharp.design(), promise)?);
+///
+/// let mut session = Session::new(mechanism, &Source::system(), Start::Initial, "firm 12")?;
+/// for rating in ["Caa", "Ca/C", "Caa", "B"] {
+///     let released = session.release(model.chain().require(rating)?)?;
+///     println!("{rating} -> {}", model.chain().label(released));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Session {
+    releaser: Releaser,
+    name: String,
+    walk: Walk,
+}
+
+/// A real state that is not one of the chain's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("state number {state} does not exist; the chain has {states} states")]
+pub struct NoSuchState {
+    /// The number that was given.
+    pub state: usize,
+    /// How many states there are.
+    pub states: usize,
+}
+
+impl Session {
+    /// A session for the walk with this name.
+    ///
+    /// # Errors
+    ///
+    /// If the operating system has no randomness to give.
+    pub fn new(
+        mechanism: Arc<Mechanism>,
+        source: &Source,
+        start: Start,
+        name: &str,
+    ) -> Result<Self, Unavailable> {
+        let releaser = Releaser::new(mechanism, source, start)?;
+        let walk = releaser.walk(name);
+        Ok(Self {
+            releaser,
+            name: name.to_owned(),
+            walk,
+        })
+    }
+
+    /// The released state for the next real state.
+    ///
+    /// # Errors
+    ///
+    /// If the real state is not one of the chain's. Nothing is released then, and the session
+    /// stands where it stood.
+    pub fn release(&mut self, real: StateId) -> Result<StateId, NoSuchState> {
+        let states = self.releaser.mechanism.model().chain().len();
+        if real.index() >= states {
+            return Err(NoSuchState {
+                state: real.index(),
+                states,
+            });
+        }
+        Ok(self.releaser.release(&mut self.walk, real))
+    }
+
+    /// How many states have been released, and the last of them.
+    #[must_use]
+    pub fn walk(&self) -> &Walk {
+        &self.walk
+    }
+
+    /// The mechanism.
+    #[must_use]
+    pub fn mechanism(&self) -> &Arc<Mechanism> {
+        &self.releaser.mechanism
+    }
+
+    /// The session in about fifty bytes, to be resumed later or elsewhere.
+    #[must_use]
+    pub fn save(&self) -> Vec<u8> {
+        saved::write(self)
+    }
+
+    /// Takes a saved session up again, with the same mechanism and name. The source is given anew:
+    /// a key is never part of what is saved.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not a saved session, or belong to another chain, mechanism or walk.
+    pub fn resume(
+        mechanism: Arc<Mechanism>,
+        source: &Source,
+        start: Start,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<Self, ResumeError> {
+        let mut session = Self::new(mechanism, source, start, name)?;
+        (session.walk.released, session.walk.last) = saved::read(&session, bytes)?;
+        Ok(session)
+    }
+}

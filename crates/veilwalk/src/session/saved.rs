@@ -1,0 +1,123 @@
+//! The saved form of a session: small, versioned, and refused where it does not belong.
+//!
+//! A version byte, then what follows in `postcard`, then four bytes of a checksum over all of it.
+//! Hashes are cut to 16 bytes (the walk's name to 8): they guard against mix-ups, not attackers.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::Session;
+use crate::chain::StateId;
+use crate::random::Unavailable;
+
+const VERSION: u8 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    chain: [u8; 16],
+    mechanism: [u8; 16],
+    name: [u8; 8],
+    released: u64,
+    last: Option<u32>,
+}
+
+/// Why a saved session cannot be taken up.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// Bytes that no session wrote, or that were cut or changed.
+    #[error("these bytes are not a saved session, or were cut or changed since it was saved")]
+    Damaged,
+    /// Another version of the format.
+    #[error("the session was saved in format {found}, and this version reads format {VERSION}")]
+    Version {
+        /// The format's number.
+        found: u8,
+    },
+    /// Saved on another chain.
+    #[error(
+        "the session was saved on another chain (hash {saved}…, this one has {ours}…); load the \
+         chain it was started with, including the initial distribution"
+    )]
+    OtherChain {
+        /// The start of the hash in the saved session.
+        saved: String,
+        /// The start of this chain's hash.
+        ours: String,
+    },
+    /// Saved under another mechanism.
+    #[error(
+        "the session was saved under another mechanism or other parameters; resume it with the \
+         mechanism, epsilon and radius it was started with"
+    )]
+    OtherMechanism,
+    /// Saved for another walk.
+    #[error("the session was saved for a walk with another name than {0:?}")]
+    OtherWalk(String),
+    /// No randomness to go on with.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
+fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
+    *hash.first_chunk().expect("N is at most 32")
+}
+
+fn name_hash(session: &Session) -> [u8; 8] {
+    cut(&blake3::derive_key(
+        "veilwalk 2026 walk name v1",
+        session.name.as_bytes(),
+    ))
+}
+
+fn checksum(bytes: &[u8]) -> [u8; 4] {
+    cut(blake3::hash(bytes).as_bytes())
+}
+
+pub(super) fn write(session: &Session) -> Vec<u8> {
+    let mechanism = &session.releaser.mechanism;
+    let saved = Saved {
+        chain: cut(&mechanism.model().hash().0),
+        mechanism: cut(&mechanism.fingerprint()),
+        name: name_hash(session),
+        released: session.walk.released,
+        last: session.walk.last.map(|state| state.index() as u32),
+    };
+    let mut bytes = vec![VERSION];
+    bytes.extend(postcard::to_allocvec(&saved).expect("plain numbers always serialize"));
+    bytes.extend(checksum(&bytes));
+    bytes
+}
+
+pub(super) fn read(session: &Session, bytes: &[u8]) -> Result<(u64, Option<StateId>), ResumeError> {
+    let (content, sum) = bytes.split_last_chunk::<4>().ok_or(ResumeError::Damaged)?;
+    if checksum(content) != *sum {
+        return Err(ResumeError::Damaged);
+    }
+    let (&version, body) = content.split_first().ok_or(ResumeError::Damaged)?;
+    if version != VERSION {
+        return Err(ResumeError::Version { found: version });
+    }
+    let saved: Saved = postcard::from_bytes(body).map_err(|_| ResumeError::Damaged)?;
+    let mechanism = &session.releaser.mechanism;
+    let ours: [u8; 16] = cut(&mechanism.model().hash().0);
+    if saved.chain != ours {
+        let start = |hash: [u8; 16]| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
+        return Err(ResumeError::OtherChain {
+            saved: start(saved.chain),
+            ours: start(ours),
+        });
+    }
+    if saved.mechanism != cut(&mechanism.fingerprint()) {
+        return Err(ResumeError::OtherMechanism);
+    }
+    if saved.name != name_hash(session) {
+        return Err(ResumeError::OtherWalk(session.name.clone()));
+    }
+    let states = mechanism.model().chain().len();
+    let last = saved.last.map(|state| StateId::new(state as usize));
+    if last.is_some_and(|state| state.index() >= states) || last.is_some() != (saved.released > 0) {
+        return Err(ResumeError::Damaged);
+    }
+    Ok((saved.released, last))
+}

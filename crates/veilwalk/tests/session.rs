@@ -1,0 +1,184 @@
+//! Sessions: saved, resumed, retried, and light on memory.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use common::{credit, preset};
+use veilwalk::session::ResumeError;
+use veilwalk::{Chain, Initial, Mechanism, Model, Preset, Secret, Session, Source, Start, StateId};
+
+/// Counts the allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+#[allow(
+    unsafe_code,
+    reason = "a global allocator cannot be written without it"
+)]
+// SAFETY: every call is handed on to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|n| n.set(n.get() + 1));
+        // SAFETY: the caller's promise is the one the system allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn keyed() -> Source {
+    Source::keyed(Secret::new(b"a secret of more than sixteen bytes").unwrap())
+}
+
+fn mechanism(name: Preset) -> Arc<Mechanism> {
+    Arc::new(preset(&credit(), name, "1", "3.5"))
+}
+
+fn real(t: usize) -> StateId {
+    StateId::new([6, 7, 6, 6, 6, 6, 5, 6, 7, 7][t % 10])
+}
+
+#[test]
+fn a_resumed_session_goes_on_as_if_never_stopped() {
+    for name in Preset::ALL {
+        let mechanism = mechanism(name);
+        let new = || Session::new(mechanism.clone(), &keyed(), Start::Initial, "w").unwrap();
+        let mut whole = new();
+        let expected: Vec<_> = (0..50).map(|t| whole.release(real(t)).unwrap()).collect();
+        let mut session = new();
+        for (t, &expected) in expected.iter().enumerate() {
+            // saved and resumed before every single step
+            let bytes = session.save();
+            assert!(bytes.len() <= 64, "small: {}", bytes.len());
+            let resume = || {
+                Session::resume(mechanism.clone(), &keyed(), Start::Initial, "w", &bytes).unwrap()
+            };
+            session = resume();
+            assert_eq!(session.release(real(t)).unwrap(), expected);
+            // a retried step releases the same state again
+            assert_eq!(resume().release(real(t)).unwrap(), expected);
+        }
+        assert_eq!(session.walk().released(), 50);
+    }
+}
+
+#[test]
+fn a_saved_session_is_refused_where_it_does_not_belong() {
+    let sharp = mechanism(Preset::Sharp);
+    let mut session = Session::new(sharp.clone(), &keyed(), Start::Initial, "w").unwrap();
+    session.release(real(0)).unwrap();
+    let bytes = session.save();
+    let resume = |mechanism: &Arc<Mechanism>, name: &str, bytes: &[u8]| {
+        Session::resume(mechanism.clone(), &keyed(), Start::Initial, name, bytes).unwrap_err()
+    };
+    assert!(matches!(
+        resume(&mechanism(Preset::Paper), "w", &bytes),
+        ResumeError::OtherMechanism
+    ));
+    let other_epsilon = Arc::new(preset(&credit(), Preset::Sharp, "2", "3.5"));
+    assert!(matches!(
+        resume(&other_epsilon, "w", &bytes),
+        ResumeError::OtherMechanism
+    ));
+    let moved = Chain::credit().with_initial(Initial::at(StateId::new(1), 9));
+    let other_chain = preset(
+        &Arc::new(Model::new(moved).unwrap()),
+        Preset::Sharp,
+        "1",
+        "3.5",
+    );
+    assert!(matches!(
+        resume(&Arc::new(other_chain), "w", &bytes),
+        ResumeError::OtherChain { .. }
+    ));
+    assert!(matches!(
+        resume(&sharp, "v", &bytes),
+        ResumeError::OtherWalk(_)
+    ));
+    for cut in 0..bytes.len() {
+        assert!(matches!(
+            resume(&sharp, "w", &bytes[..cut]),
+            ResumeError::Damaged
+        ));
+    }
+    for place in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0x10;
+        assert!(matches!(
+            resume(&sharp, "w", &changed),
+            ResumeError::Damaged
+        ));
+    }
+}
+
+#[test]
+fn starts() {
+    let mechanism = mechanism(Preset::Sharp);
+    let first = |start, name: &str| {
+        Session::new(mechanism.clone(), &keyed(), start, name)
+            .unwrap()
+            .release(real(0))
+            .unwrap()
+    };
+    assert_eq!(first(Start::First, "w"), real(0));
+    assert_eq!(first(Start::At(StateId::new(2)), "w"), StateId::new(2));
+    // The initial distribution is uniform: a hundred walks start all over the chain, whatever the
+    // real first state is.
+    let seen: std::collections::BTreeSet<_> = (0..100)
+        .map(|i| first(Start::Initial, &i.to_string()))
+        .collect();
+    assert_eq!(seen.len(), 9);
+}
+
+#[test]
+fn the_first_state_does_not_depend_on_the_real_one() {
+    let mechanism = mechanism(Preset::Sharp);
+    for name in ["a", "b", "c"] {
+        let released = |x| {
+            let mut s = Session::new(mechanism.clone(), &keyed(), Start::Initial, name).unwrap();
+            s.release(StateId::new(x)).unwrap()
+        };
+        assert!((1..9).all(|x| released(x) == released(0)));
+    }
+}
+
+#[test]
+fn a_state_that_does_not_exist_is_refused_and_nothing_lost() {
+    let mut session = Session::new(
+        mechanism(Preset::Sharp),
+        &Source::system(),
+        Start::Initial,
+        "w",
+    )
+    .unwrap();
+    session.release(real(0)).unwrap();
+    assert!(session.release(StateId::new(9)).is_err());
+    assert_eq!(session.walk().released(), 1);
+    assert!(session.release(real(1)).is_ok());
+}
+
+#[test]
+fn stepping_allocates_nothing_after_the_first_steps() {
+    for name in Preset::ALL {
+        for source in [Source::system(), keyed()] {
+            let mut session = Session::new(mechanism(name), &source, Start::Initial, "w").unwrap();
+            // Until the widest row has been seen once.
+            (0..2000).for_each(|t| assert!(session.release(real(t)).is_ok()));
+            let before = ALLOCATIONS.with(Cell::get);
+            (0..1000).for_each(|t| assert!(session.release(real(t)).is_ok()));
+            assert_eq!(ALLOCATIONS.with(Cell::get), before, "{name}");
+        }
+    }
+}
