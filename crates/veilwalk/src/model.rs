@@ -54,16 +54,10 @@ impl Model {
     /// If the chain has more than [`Model::LARGEST_TABLE`] states.
     pub fn new(chain: Chain) -> Result<Self, TooLarge> {
         if chain.len() > Self::LARGEST_TABLE {
-            return Err(TooLarge {
-                states: chain.len(),
-            });
+            return Err(TooLarge { states: chain.len() });
         }
         let directed = Arc::new(DistanceTable::directed(&chain));
-        Ok(Self {
-            chain,
-            directed,
-            symmetric: OnceLock::new(),
-        })
+        Ok(Self { chain, directed, symmetric: OnceLock::new() })
     }
 
     /// The chain.
@@ -87,8 +81,7 @@ impl Model {
     /// All symmetric distances `max(d(y, x), d(x, y))`, computed when first asked for.
     #[must_use]
     pub fn symmetric(&self) -> &Arc<DistanceTable> {
-        self.symmetric
-            .get_or_init(|| Arc::new(self.directed.symmetric()))
+        self.symmetric.get_or_init(|| Arc::new(self.directed.symmetric()))
     }
 
     /// The largest distance between two states.

@@ -71,10 +71,7 @@ impl Nats {
     /// If `p` is not in (0, 1]. Chains check this before they come here.
     #[must_use]
     pub fn weight_of(p: f64) -> Self {
-        assert!(
-            p > 0.0 && p <= 1.0,
-            "a transition's probability is in (0, 1], not {p}"
-        );
+        assert!(p > 0.0 && p <= 1.0, "a transition's probability is in (0, 1], not {p}");
         let exact = -libm::log(p) * f64::from(Self::PER_NAT);
         // A relative 2^-50 in p moves the logarithm by that much in absolute terms: 2^-30 units.
         // The logarithm and the product are each off by a relative 2^-52 at most.
@@ -124,10 +121,7 @@ mod tests {
     #[test]
     fn printed_in_nats() {
         assert_eq!(Nats::weight_of(0.5).to_string(), "0.693");
-        assert_eq!(
-            format!("{:.6}", Nats::from_units(Nats::PER_NAT)),
-            "1.000000"
-        );
+        assert_eq!(format!("{:.6}", Nats::from_units(Nats::PER_NAT)), "1.000000");
     }
 
     proptest! {

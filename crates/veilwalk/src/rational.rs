@@ -38,20 +38,11 @@ pub enum RationalError {
 
 impl Rational {
     /// Zero.
-    pub const ZERO: Self = Self {
-        numerator: 0,
-        denominator: 1,
-    };
+    pub const ZERO: Self = Self { numerator: 0, denominator: 1 };
     /// One.
-    pub const ONE: Self = Self {
-        numerator: 1,
-        denominator: 1,
-    };
+    pub const ONE: Self = Self { numerator: 1, denominator: 1 };
     /// One half.
-    pub const HALF: Self = Self {
-        numerator: 1,
-        denominator: 2,
-    };
+    pub const HALF: Self = Self { numerator: 1, denominator: 2 };
 
     /// `numerator / denominator` in lowest terms; `None` if the denominator is zero.
     #[must_use]
@@ -60,19 +51,13 @@ impl Rational {
             return None;
         }
         let divisor = gcd(numerator as u128, denominator as u128) as u64;
-        Some(Self {
-            numerator: numerator / divisor,
-            denominator: denominator / divisor,
-        })
+        Some(Self { numerator: numerator / divisor, denominator: denominator / divisor })
     }
 
     /// A whole number.
     #[must_use]
     pub const fn whole(value: u64) -> Self {
-        Self {
-            numerator: value,
-            denominator: 1,
-        }
+        Self { numerator: value, denominator: 1 }
     }
 
     /// The part above the line.
@@ -111,10 +96,7 @@ impl Rational {
         let divisor = gcd(numerator, denominator);
         let (numerator, denominator) = (numerator / divisor, denominator / divisor);
         if numerator < LIMIT && denominator < LIMIT {
-            return Self {
-                numerator: numerator as u64,
-                denominator: denominator as u64,
-            };
+            return Self { numerator: numerator as u64, denominator: denominator as u64 };
         }
         if numerator / denominator >= LIMIT {
             return Self::whole(u64::from(u32::MAX));
@@ -140,9 +122,7 @@ fn mul_div_floor(factor: u128, numerator: u128, denominator: u128) -> u128 {
         rest >>= 1;
         below = (below >> 1) + 1;
     }
-    whole
-        .saturating_mul(factor)
-        .saturating_add(rest * factor / below)
+    whole.saturating_mul(factor).saturating_add(rest * factor / below)
 }
 
 const fn gcd(mut a: u128, mut b: u128) -> u128 {
@@ -209,10 +189,7 @@ impl FromStr for Rational {
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         if whole.is_empty() && fraction.is_empty()
-            || !whole
-                .bytes()
-                .chain(fraction.bytes())
-                .all(|b| b.is_ascii_digit())
+            || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit())
         {
             return Err(not_a_number());
         }
@@ -222,11 +199,8 @@ impl FromStr for Rational {
         if digits.len() > 18 {
             return Err(too_long());
         }
-        let mut above: u64 = if digits.is_empty() {
-            0
-        } else {
-            digits.parse().map_err(|_| too_long())?
-        };
+        let mut above: u64 =
+            if digits.is_empty() { 0 } else { digits.parse().map_err(|_| too_long())? };
         let mut below: u64 = 1;
         if above == 0 {
             return Ok(Self::ZERO);
@@ -290,14 +264,8 @@ mod tests {
     fn what_is_not_a_number_is_refused() {
         use RationalError as E;
         let fail = |t: &str| t.parse::<Rational>().unwrap_err();
-        for text in [
-            "", "abc", "NaN", "inf", "1.2.3", "1e", "--1", "+", "1/x", "0x10", "-x",
-        ] {
-            assert!(
-                matches!(fail(text), E::NotANumber(_)),
-                "{text}: {:?}",
-                fail(text)
-            );
+        for text in ["", "abc", "NaN", "inf", "1.2.3", "1e", "--1", "+", "1/x", "0x10", "-x"] {
+            assert!(matches!(fail(text), E::NotANumber(_)), "{text}: {:?}", fail(text));
         }
         assert!(matches!(fail("-1"), E::Negative(_)));
         assert!(matches!(fail("1/0"), E::ZeroDenominator(_)));
@@ -307,22 +275,14 @@ mod tests {
 
     #[test]
     fn printed_as_decimal_or_fraction() {
-        for (text, shown) in [
-            ("0.50", "0.5"),
-            ("1/3", "1/3"),
-            ("12", "12"),
-            ("1e-3", "0.001"),
-        ] {
+        for (text, shown) in [("0.50", "0.5"), ("1/3", "1/3"), ("12", "12"), ("1e-3", "0.001")] {
             assert_eq!(text.parse::<Rational>().unwrap().to_string(), shown);
         }
     }
 
     #[test]
     fn large_values_are_capped() {
-        assert_eq!(
-            Rational::floor_to_32_bits(1 << 90, 3).numerator(),
-            u64::from(u32::MAX)
-        );
+        assert_eq!(Rational::floor_to_32_bits(1 << 90, 3).numerator(), u64::from(u32::MAX));
         assert_eq!(Rational::floor_to_32_bits(1, 1 << 100), Rational::ZERO);
     }
 

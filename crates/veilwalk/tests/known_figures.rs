@@ -12,10 +12,7 @@ fn distances_on_the_credit_chain() {
     let model = credit();
     let chain = model.chain();
     let diameter = model.diameter();
-    assert_eq!(
-        (chain.label(diameter.from), chain.label(diameter.to)),
-        ("Def", "Aaa")
-    );
+    assert_eq!((chain.label(diameter.from), chain.label(diameter.to)), ("Def", "Aaa"));
     assert!((diameter.distance.as_f64() - 23.406_648).abs() < 1e-5);
     let (from, to, smallest) = model.directed().smallest_between_distinct().unwrap();
     assert_eq!((chain.label(from), chain.label(to)), ("Ca/C", "Def"));
@@ -28,18 +25,9 @@ fn kernels_on_the_credit_chain() {
     let model = credit();
     let (previous, real) = (state(&model, "Caa"), state(&model, "Ca/C"));
     let known = [
-        (
-            Preset::Paper,
-            [0.002687, 0.008462, 0.032784, 0.090305, 0.861216, 0.004546],
-        ),
-        (
-            Preset::Exponential,
-            [0.004580, 0.014366, 0.054718, 0.144770, 0.773828, 0.007738],
-        ),
-        (
-            Preset::Chen,
-            [0.129563, 0.129563, 0.129563, 0.129563, 0.352187, 0.129563],
-        ),
+        (Preset::Paper, [0.002687, 0.008462, 0.032784, 0.090305, 0.861216, 0.004546]),
+        (Preset::Exponential, [0.004580, 0.014366, 0.054718, 0.144770, 0.773828, 0.007738]),
+        (Preset::Chen, [0.129563, 0.129563, 0.129563, 0.129563, 0.352187, 0.129563]),
     ];
     for (name, expected) in known {
         let kernel = preset(&model, name, "1", "1").kernel(previous, real);
@@ -66,10 +54,7 @@ fn chen_is_the_closed_form() {
                         true if candidate == real => tau,
                         true => (1.0 - tau) / (n - 1.0),
                     };
-                    assert!(
-                        (closed - probability).abs() < 1e-12,
-                        "{closed} {probability}"
-                    );
+                    assert!((closed - probability).abs() < 1e-12, "{closed} {probability}");
                 }
             }
         }
@@ -106,9 +91,7 @@ fn distances_agree_with_scipy() {
         let states: Vec<_> = (0..n).map(|i| builder.state(&i.to_string())).collect();
         for edge in fixture["edges"].as_array().unwrap() {
             let end = |k: usize| states[edge[k].as_u64().unwrap() as usize];
-            builder
-                .transition(end(0), end(1), edge[2].as_f64().unwrap())
-                .unwrap();
+            builder.transition(end(0), end(1), edge[2].as_f64().unwrap()).unwrap();
         }
         let (chain, _) = builder.build(BuildOptions::default()).unwrap();
         let model = Model::new(chain).unwrap();

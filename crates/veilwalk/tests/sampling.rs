@@ -18,13 +18,7 @@ fn words(mechanism: &Mechanism, seed: u64) -> Randomness {
 #[test]
 fn ten_million_steps_agree_with_the_kernel() {
     let model = credit();
-    let pairs = [
-        ("Caa", "Ca/C"),
-        ("Caa", "Aaa"),
-        ("Def", "Aaa"),
-        ("B", "B"),
-        ("Aaa", "Def"),
-    ];
+    let pairs = [("Caa", "Ca/C"), ("Caa", "Aaa"), ("Def", "Aaa"), ("B", "B"), ("Aaa", "Def")];
     let steps = 10_000_000 / pairs.len() as u64;
     for name in Preset::ALL {
         let mechanism = preset(&model, name, "2", "3.5");
@@ -36,9 +30,7 @@ fn ten_million_steps_agree_with_the_kernel() {
             let mut workspace = Workspace::default();
             let mut counts = vec![0u64; model.chain().len()];
             for _ in 0..steps {
-                counts[mechanism
-                    .step(previous, real, stream, &mut workspace)
-                    .index()] += 1;
+                counts[mechanism.step(previous, real, stream, &mut workspace).index()] += 1;
             }
             let kernel = mechanism.kernel(previous, real);
             let successors = model.chain().successors(previous);
@@ -47,10 +39,7 @@ fn ten_million_steps_agree_with_the_kernel() {
             for (candidate, p) in successors.iter().zip(kernel) {
                 let seen = counts[candidate.index()];
                 let chance = chance_of(seen, steps, p);
-                assert!(
-                    chance > 1e-9,
-                    "{name}: {seen} of {steps} at probability {p}: {chance}"
-                );
+                assert!(chance > 1e-9, "{name}: {seen} of {steps} at probability {p}: {chance}");
             }
         }
     }
@@ -68,27 +57,14 @@ fn rare_outcomes_are_neither_lost_nor_inflated() {
     let (mut workspace, steps) = (Workspace::default(), 10_000_000);
     let mut counts = vec![0u64; model.chain().len()];
     for _ in 0..steps {
-        counts[mechanism
-            .step(previous, real, stream, &mut workspace)
-            .index()] += 1;
+        counts[mechanism.step(previous, real, stream, &mut workspace).index()] += 1;
     }
     let mut rarest: f64 = 1.0;
-    for (y, p) in model
-        .chain()
-        .successors(previous)
-        .iter()
-        .zip(mechanism.kernel(previous, real))
-    {
+    for (y, p) in model.chain().successors(previous).iter().zip(mechanism.kernel(previous, real)) {
         rarest = rarest.min(p);
         let seen = counts[y.index()];
-        assert!(
-            chance_of(seen, steps, p) > 1e-9,
-            "{seen} of {steps} at probability {p}"
-        );
-        assert!(
-            seen > 0 || p < 1e-6,
-            "an outcome of probability {p} was lost"
-        );
+        assert!(chance_of(seen, steps, p) > 1e-9, "{seen} of {steps} at probability {p}");
+        assert!(seen > 0 || p < 1e-6, "an outcome of probability {p} was lost");
     }
     assert!(rarest < 1e-3, "the pair has rare outcomes: {rarest}");
 }
@@ -132,10 +108,7 @@ fn loss(mechanism: &Mechanism, x: StateId, other: StateId) -> f64 {
     states
         .flat_map(|z| {
             let (a, b) = (mechanism.log_kernel(z, x), mechanism.log_kernel(z, other));
-            a.into_iter()
-                .zip(b)
-                .map(|(p, q)| (p - q).abs())
-                .collect::<Vec<_>>()
+            a.into_iter().zip(b).map(|(p, q)| (p - q).abs()).collect::<Vec<_>>()
         })
         .fold(0.0, f64::max)
 }
@@ -155,10 +128,7 @@ fn the_audited_loss_is_within_the_bound() {
                         Unit::Substitutions(_) => value,
                     };
                     let loss = loss(&mechanism, x, other);
-                    assert!(
-                        loss <= bound + 1e-12,
-                        "{name}, {epsilon}: {loss} above {bound}"
-                    );
+                    assert!(loss <= bound + 1e-12, "{name}, {epsilon}: {loss} above {bound}");
                 }
             }
         }
@@ -186,10 +156,7 @@ fn the_exact_losses_at_epsilon_one() {
         }
         assert!((largest - substitution).abs() < 5e-4, "{name}: {largest}");
         if let Some(known) = per_nat {
-            assert!(
-                (largest_per_nat - known).abs() < 5e-5,
-                "{name}: {largest_per_nat}"
-            );
+            assert!((largest_per_nat - known).abs() < 5e-5, "{name}: {largest_per_nat}");
         }
     }
 }
@@ -199,9 +166,7 @@ fn the_exact_losses_at_epsilon_one() {
 fn scales_may_differ_by_last_state() {
     let model = credit();
     let design = Preset::Sharp.design();
-    let etas: Vec<_> = (1..=9)
-        .map(|i| veilwalk::rational::Rational::new(i, 4).unwrap())
-        .collect();
+    let etas: Vec<_> = (1..=9).map(|i| veilwalk::rational::Rational::new(i, 4).unwrap()).collect();
     let mixed = Mechanism::with_scales(model.clone(), design, &etas);
     for (previous, &eta) in model.chain().states().zip(&etas) {
         let alone = Mechanism::with_scale(model.clone(), design, eta);

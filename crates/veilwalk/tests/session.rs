@@ -17,10 +17,7 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-#[allow(
-    unsafe_code,
-    reason = "a global allocator cannot be written without it"
-)]
+#[allow(unsafe_code, reason = "a global allocator cannot be written without it")]
 // SAFETY: every call is handed on to the system allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -83,43 +80,20 @@ fn a_saved_session_is_refused_where_it_does_not_belong() {
     let resume = |mechanism: &Arc<Mechanism>, name: &str, bytes: &[u8]| {
         Session::resume(mechanism.clone(), &keyed(), Start::Initial, name, bytes).unwrap_err()
     };
-    assert!(matches!(
-        resume(&mechanism(Preset::Paper), "w", &bytes),
-        ResumeError::OtherMechanism
-    ));
+    assert!(matches!(resume(&mechanism(Preset::Paper), "w", &bytes), ResumeError::OtherMechanism));
     let other_epsilon = Arc::new(preset(&credit(), Preset::Sharp, "2", "3.5"));
-    assert!(matches!(
-        resume(&other_epsilon, "w", &bytes),
-        ResumeError::OtherMechanism
-    ));
+    assert!(matches!(resume(&other_epsilon, "w", &bytes), ResumeError::OtherMechanism));
     let moved = Chain::credit().with_initial(Initial::at(StateId::new(1), 9));
-    let other_chain = preset(
-        &Arc::new(Model::new(moved).unwrap()),
-        Preset::Sharp,
-        "1",
-        "3.5",
-    );
-    assert!(matches!(
-        resume(&Arc::new(other_chain), "w", &bytes),
-        ResumeError::OtherChain { .. }
-    ));
-    assert!(matches!(
-        resume(&sharp, "v", &bytes),
-        ResumeError::OtherWalk(_)
-    ));
+    let other_chain = preset(&Arc::new(Model::new(moved).unwrap()), Preset::Sharp, "1", "3.5");
+    assert!(matches!(resume(&Arc::new(other_chain), "w", &bytes), ResumeError::OtherChain { .. }));
+    assert!(matches!(resume(&sharp, "v", &bytes), ResumeError::OtherWalk(_)));
     for cut in 0..bytes.len() {
-        assert!(matches!(
-            resume(&sharp, "w", &bytes[..cut]),
-            ResumeError::Damaged
-        ));
+        assert!(matches!(resume(&sharp, "w", &bytes[..cut]), ResumeError::Damaged));
     }
     for place in 0..bytes.len() {
         let mut changed = bytes.clone();
         changed[place] ^= 0x10;
-        assert!(matches!(
-            resume(&sharp, "w", &changed),
-            ResumeError::Damaged
-        ));
+        assert!(matches!(resume(&sharp, "w", &changed), ResumeError::Damaged));
     }
 }
 
@@ -127,18 +101,14 @@ fn a_saved_session_is_refused_where_it_does_not_belong() {
 fn starts() {
     let mechanism = mechanism(Preset::Sharp);
     let first = |start, name: &str| {
-        Session::new(mechanism.clone(), &keyed(), start, name)
-            .unwrap()
-            .release(real(0))
-            .unwrap()
+        Session::new(mechanism.clone(), &keyed(), start, name).unwrap().release(real(0)).unwrap()
     };
     assert_eq!(first(Start::First, "w"), real(0));
     assert_eq!(first(Start::At(StateId::new(2)), "w"), StateId::new(2));
     // The initial distribution is uniform: a hundred walks start all over the chain, whatever the
     // real first state is.
-    let seen: std::collections::BTreeSet<_> = (0..100)
-        .map(|i| first(Start::Initial, &i.to_string()))
-        .collect();
+    let seen: std::collections::BTreeSet<_> =
+        (0..100).map(|i| first(Start::Initial, &i.to_string())).collect();
     assert_eq!(seen.len(), 9);
 }
 
@@ -156,13 +126,8 @@ fn the_first_state_does_not_depend_on_the_real_one() {
 
 #[test]
 fn a_state_that_does_not_exist_is_refused_and_nothing_lost() {
-    let mut session = Session::new(
-        mechanism(Preset::Sharp),
-        &Source::system(),
-        Start::Initial,
-        "w",
-    )
-    .unwrap();
+    let mut session =
+        Session::new(mechanism(Preset::Sharp), &Source::system(), Start::Initial, "w").unwrap();
     session.release(real(0)).unwrap();
     assert!(session.release(StateId::new(9)).is_err());
     assert_eq!(session.walk().released(), 1);

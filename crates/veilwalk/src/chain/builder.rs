@@ -157,12 +157,7 @@ impl ChainBuilder {
     /// A builder for entries of this kind.
     #[must_use]
     pub fn new(entries: Entries) -> Self {
-        Self {
-            entries,
-            labels: Vec::new(),
-            by_label: HashMap::new(),
-            edges: Vec::new(),
-        }
+        Self { entries, labels: Vec::new(), by_label: HashMap::new(), edges: Vec::new() }
     }
 
     /// The state with this label, made if it is new. States are numbered as they come.
@@ -257,11 +252,7 @@ impl ChainBuilder {
     /// Sorts the transitions, and refuses one that is there twice.
     fn refuse_duplicates(&mut self) -> Result<(), ChainError> {
         self.edges.sort_by_key(|&(from, to, _)| (from, to));
-        match self
-            .edges
-            .windows(2)
-            .find(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1))
-        {
+        match self.edges.windows(2).find(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1)) {
             None => Ok(()),
             Some(w) => Err(ChainError::Duplicate {
                 from: self.labels[w[0].0.index()].to_string(),
@@ -317,11 +308,8 @@ impl ChainBuilder {
             .filter_map(|(from, to, p)| Some((new_id[from.index()]?, new_id[to.index()]?, p)))
             .collect();
         report.dropped_transitions = before - self.edges.len();
-        self.by_label = kept
-            .iter()
-            .enumerate()
-            .map(|(i, label)| (label.clone(), StateId::new(i)))
-            .collect();
+        self.by_label =
+            kept.iter().enumerate().map(|(i, label)| (label.clone(), StateId::new(i))).collect();
         self.labels = kept;
     }
 
@@ -332,10 +320,7 @@ impl ChainBuilder {
             let sum: f64 = row.iter().map(|e| e.2).sum();
             // A quotient can round to zero, or a lone entry to just above one; neither is a
             // probability of a possible move.
-            probabilities.extend(
-                row.iter()
-                    .map(|e| (e.2 / sum).clamp(f64::MIN_POSITIVE, 1.0)),
-            );
+            probabilities.extend(row.iter().map(|e| (e.2 / sum).clamp(f64::MIN_POSITIVE, 1.0)));
         }
         probabilities
     }
@@ -371,9 +356,7 @@ mod tests {
     }
 
     fn refused(entries: Entries, edges: &[(&str, &str, f64)]) -> String {
-        build(entries, edges, BuildOptions::default())
-            .unwrap_err()
-            .to_string()
+        build(entries, edges, BuildOptions::default()).unwrap_err().to_string()
     }
 
     #[test]
@@ -398,37 +381,22 @@ mod tests {
         assert!(refused(P, &one_way).contains("\"a\" cannot be reached from \"b\""));
         let mut builder = ChainBuilder::new(P);
         builder.state("a");
-        assert_eq!(
-            builder.new_state("a"),
-            Err(ChainError::DuplicateLabel("a".into()))
-        );
+        assert_eq!(builder.new_state("a"), Err(ChainError::DuplicateLabel("a".into())));
     }
 
     #[test]
     fn rescaling_is_reported() {
-        let options = BuildOptions {
-            row_sums: RowSums::Normalize,
-            ..Default::default()
-        };
+        let options = BuildOptions { row_sums: RowSums::Normalize, ..Default::default() };
         let edges = [("a", "a", 0.5), ("a", "b", 0.4), ("b", "a", 1.0)];
         let (chain, report) = build(Entries::Probabilities, &edges, options).unwrap();
-        assert_eq!(
-            report.rescaled,
-            [Rescaled {
-                state: "a".into(),
-                sum: 0.9
-            }]
-        );
+        assert_eq!(report.rescaled, [Rescaled { state: "a".into(), sum: 0.9 }]);
         let a = chain.state("a").unwrap();
         assert!((chain.probabilities(a).iter().sum::<f64>() - 1.0).abs() < 1e-15);
     }
 
     #[test]
     fn the_largest_component_is_kept_and_the_rest_named() {
-        let options = BuildOptions {
-            scope: Scope::LargestComponent,
-            ..Default::default()
-        };
+        let options = BuildOptions { scope: Scope::LargestComponent, ..Default::default() };
         let edges = [
             ("in", "a", 1.0),
             ("a", "b", 1.0),

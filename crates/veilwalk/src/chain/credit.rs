@@ -28,18 +28,10 @@ impl Chain {
         let ratings = RATINGS.map(|label| builder.state(label));
         for (from, row) in ratings.iter().zip(&MOVES) {
             for (to, &p) in ratings.iter().zip(row) {
-                builder
-                    .transition(*from, *to, p)
-                    .expect("the table's entries are probabilities");
+                builder.transition(*from, *to, p).expect("the table's entries are probabilities");
             }
         }
-        let options = BuildOptions {
-            row_sums: RowSums::Normalize,
-            ..Default::default()
-        };
-        builder
-            .build(options)
-            .expect("the table is an irreducible chain")
-            .0
+        let options = BuildOptions { row_sums: RowSums::Normalize, ..Default::default() };
+        builder.build(options).expect("the table is an irreducible chain").0
     }
 }

@@ -61,11 +61,7 @@ pub fn downtown_map() -> Vec<Segment> {
     let mut road = |(name, way, width): (&str, Way, u32), path: &[usize]| {
         for (number, ends) in path.windows(2).enumerate() {
             let (a, b) = (crossings[ends[0]], crossings[ends[1]]);
-            let (from, to) = if matches!(way, Way::Back) {
-                (b, a)
-            } else {
-                (a, b)
-            };
+            let (from, to) = if matches!(way, Way::Back) { (b, a) } else { (a, b) };
             let one_way = !matches!(way, Way::Both);
             segments.push(Segment {
                 label: format!("{name}-{}", number + 1),
@@ -94,10 +90,7 @@ impl Chain {
         let map = downtown_map();
         let mut numbers = Numbers(0x4452_4956_4552_5321);
         let mut builder = ChainBuilder::new(Entries::Counts);
-        let states: Vec<_> = map
-            .iter()
-            .map(|segment| builder.state(&segment.label))
-            .collect();
+        let states: Vec<_> = map.iter().map(|segment| builder.state(&segment.label)).collect();
         for (i, here) in map.iter().enumerate() {
             for (j, next) in map.iter().enumerate() {
                 if i == j {
@@ -106,16 +99,11 @@ impl Chain {
                 if let Some(turn) = turn(here, next) {
                     let usual = turn.share() * u64::from(next.width) * 10;
                     let count = usual + numbers.below(usual / 2);
-                    builder
-                        .transition(states[i], states[j], count as f64)
-                        .expect("a count");
+                    builder.transition(states[i], states[j], count as f64).expect("a count");
                 }
             }
         }
-        builder
-            .build(BuildOptions::default())
-            .expect("every crossing can be left")
-            .0
+        builder.build(BuildOptions::default()).expect("every crossing can be left").0
     }
 }
 
@@ -141,9 +129,8 @@ fn turn(here: &Segment, next: &Segment) -> Option<Turn> {
         let both = [Some((s.from, s.to)), (!s.one_way).then_some((s.to, s.from))];
         both.into_iter().flatten()
     };
-    let (came, goes) = ways(here)
-        .flat_map(|w| ways(next).map(move |v| (w, v)))
-        .find(|(w, v)| w.1 == v.0)?;
+    let (came, goes) =
+        ways(here).flat_map(|w| ways(next).map(move |v| (w, v))).find(|(w, v)| w.1 == v.0)?;
     let direction = |(a, b): ((i32, i32), (i32, i32))| (i64::from(b.0 - a.0), i64::from(b.1 - a.1));
     let (a, b) = (direction(came), direction(goes));
     let along = a.0 * b.0 + a.1 * b.1;
@@ -180,11 +167,7 @@ mod tests {
         assert_eq!(map.iter().filter(|s| s.one_way).count(), 16);
         let chain = Chain::downtown();
         assert_eq!(chain.len(), 43);
-        assert!(
-            map.iter()
-                .zip(chain.states())
-                .all(|(s, id)| chain.label(id) == s.label)
-        );
+        assert!(map.iter().zip(chain.states()).all(|(s, id)| chain.label(id) == s.label));
         assert_eq!(chain.period(), 1);
     }
 
@@ -195,10 +178,7 @@ mod tests {
             for to in chain.successors(from) {
                 let (a, b) = (&map[from.index()], &map[to.index()]);
                 let leaves = |p| p == a.to || (!a.one_way && p == a.from);
-                assert!(
-                    leaves(b.from) || (!b.one_way && leaves(b.to)),
-                    "{a:?} to {b:?}"
-                );
+                assert!(leaves(b.from) || (!b.one_way && leaves(b.to)), "{a:?} to {b:?}");
             }
         }
     }

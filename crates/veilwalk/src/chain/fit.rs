@@ -35,10 +35,7 @@ impl TransitionCounts {
     /// No transitions yet.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            builder: ChainBuilder::new(Entries::Counts),
-            counts: HashMap::new(),
-        }
+        Self { builder: ChainBuilder::new(Entries::Counts), counts: HashMap::new() }
     }
 
     /// The state with this label, made if it is new.

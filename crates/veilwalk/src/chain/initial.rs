@@ -51,17 +51,13 @@ impl Initial {
     /// Every state with the same probability.
     #[must_use]
     pub fn uniform(states: usize) -> Self {
-        Self {
-            cumulative: (1..=states as u64).collect(),
-        }
+        Self { cumulative: (1..=states as u64).collect() }
     }
 
     /// Always this state.
     #[must_use]
     pub fn at(state: StateId, states: usize) -> Self {
-        Self {
-            cumulative: (0..states).map(|i| u64::from(i >= state.index())).collect(),
-        }
+        Self { cumulative: (0..states).map(|i| u64::from(i >= state.index())).collect() }
     }
 
     /// The chain's stationary distribution.
@@ -80,17 +76,11 @@ impl Initial {
     /// If an entry is negative or not finite, or the sum is off by more than 1e-6.
     pub fn from_probabilities(chain: &Chain, probabilities: &[f64]) -> Result<Self, InitialError> {
         if probabilities.len() != chain.len() {
-            return Err(InitialError::Length {
-                given: probabilities.len(),
-                states: chain.len(),
-            });
+            return Err(InitialError::Length { given: probabilities.len(), states: chain.len() });
         }
         for (state, &value) in chain.states().zip(probabilities) {
             if !value.is_finite() || value < 0.0 {
-                return Err(InitialError::BadEntry {
-                    state: chain.label(state).into(),
-                    value,
-                });
+                return Err(InitialError::BadEntry { state: chain.label(state).into(), value });
             }
         }
         let sum: f64 = probabilities.iter().sum();
@@ -118,9 +108,8 @@ impl Initial {
     /// The one state that every walk starts from, if there is only one.
     #[must_use]
     pub fn only(&self) -> Option<StateId> {
-        let mut positive = (0..self.cumulative.len())
-            .map(StateId::new)
-            .filter(|&s| self.weight(s) > 0);
+        let mut positive =
+            (0..self.cumulative.len()).map(StateId::new).filter(|&s| self.weight(s) > 0);
         let first = positive.next()?;
         positive.next().is_none().then_some(first)
     }
@@ -136,17 +125,11 @@ impl Initial {
     }
 
     fn total(&self) -> u64 {
-        *self
-            .cumulative
-            .last()
-            .expect("a chain has at least one state")
+        *self.cumulative.last().expect("a chain has at least one state")
     }
 
     fn weight(&self, state: StateId) -> u64 {
-        let before = state
-            .index()
-            .checked_sub(1)
-            .map_or(0, |i| self.cumulative[i]);
+        let before = state.index().checked_sub(1).map_or(0, |i| self.cumulative[i]);
         self.cumulative[state.index()] - before
     }
 }
@@ -171,10 +154,7 @@ mod tests {
         }
         assert_eq!(counts[2] + counts[5], 40_000);
         // five standard deviations of a binomial with p = 1/4
-        assert!(
-            (f64::from(counts[2]) - 10_000.0).abs() < 5.0 * 7500f64.sqrt(),
-            "{counts:?}"
-        );
+        assert!((f64::from(counts[2]) - 10_000.0).abs() < 5.0 * 7500f64.sqrt(), "{counts:?}");
     }
 
     #[test]
@@ -192,16 +172,10 @@ mod tests {
         let chain = Chain::credit();
         let mut p = vec![0.0; 9];
         p[0] = 0.5;
-        assert_eq!(
-            Initial::from_probabilities(&chain, &p),
-            Err(InitialError::Sum { sum: 0.5 })
-        );
+        assert_eq!(Initial::from_probabilities(&chain, &p), Err(InitialError::Sum { sum: 0.5 }));
         p[1] = -0.5;
         assert!(
-            Initial::from_probabilities(&chain, &p)
-                .unwrap_err()
-                .to_string()
-                .contains("\"Aa\"")
+            Initial::from_probabilities(&chain, &p).unwrap_err().to_string().contains("\"Aa\"")
         );
         assert!(Initial::from_probabilities(&chain, &p[1..]).is_err());
     }

@@ -204,11 +204,7 @@ impl Chain {
     /// The largest number of moves that any state has.
     #[must_use]
     pub fn largest_out_degree(&self) -> usize {
-        self.row_starts
-            .windows(2)
-            .map(|w| w[1] - w[0])
-            .max()
-            .unwrap_or(0)
+        self.row_starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
     }
 
     /// The content hash over labels, transitions, probabilities and the initial distribution.
@@ -224,9 +220,7 @@ impl Chain {
             self.targets.iter().for_each(|t| number(u64::from(t.0)));
             self.probabilities.iter().for_each(|p| number(p.to_bits()));
             self.initial.hash_into(&mut number);
-            self.labels
-                .iter()
-                .for_each(|label| number(label.len() as u64));
+            self.labels.iter().for_each(|label| number(label.len() as u64));
             self.labels.iter().for_each(|label| {
                 hasher.update(label.as_bytes());
             });

@@ -27,11 +27,7 @@ const MAX_SWEEPS: usize = 20_000;
 const RESIDUAL: f64 = 1e-12;
 
 pub(super) fn stationary(chain: &Chain) -> Result<Vec<f64>, NotConverged> {
-    if chain.len() <= DENSE_LIMIT {
-        Ok(by_elimination(chain))
-    } else {
-        by_sweeps(chain)
-    }
+    if chain.len() <= DENSE_LIMIT { Ok(by_elimination(chain)) } else { by_sweeps(chain) }
 }
 
 fn by_elimination(chain: &Chain) -> Vec<f64> {
@@ -52,9 +48,7 @@ fn by_elimination(chain: &Chain) -> Vec<f64> {
             if through > 0.0 {
                 let (upper, lower) = a.split_at_mut(k * n);
                 let row = &mut upper[i * n..i * n + k];
-                row.iter_mut()
-                    .zip(&lower[..k])
-                    .for_each(|(x, y)| *x += through * y);
+                row.iter_mut().zip(&lower[..k]).for_each(|(x, y)| *x += through * y);
             }
         }
     }
@@ -100,10 +94,7 @@ fn by_sweeps(chain: &Chain) -> Result<Vec<f64>, NotConverged> {
             return Ok(mu);
         }
     }
-    Err(NotConverged {
-        sweeps: MAX_SWEEPS,
-        residual,
-    })
+    Err(NotConverged { sweeps: MAX_SWEEPS, residual })
 }
 
 #[cfg(test)]

@@ -50,10 +50,7 @@ pub(super) fn unreachable_pair(
     }
     let (starts, sources) = reversed(row_starts, targets);
     let backward = reached_from_first(&starts, &sources);
-    backward
-        .iter()
-        .position(|&seen| !seen)
-        .map(|stuck| (StateId::new(stuck), StateId::new(0)))
+    backward.iter().position(|&seen| !seen).map(|stuck| (StateId::new(stuck), StateId::new(0)))
 }
 
 /// Marks the states of the largest strongly connected part (of equally large ones, the one with

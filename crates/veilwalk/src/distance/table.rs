@@ -23,11 +23,9 @@ impl DistanceTable {
         let states = chain.len();
         let incoming = Incoming::new(chain);
         let mut rows = vec![Nats::ZERO; states * states];
-        rows.par_chunks_mut(states)
-            .enumerate()
-            .for_each_init(BinaryHeap::new, |heap, (x, row)| {
-                distances_to(&incoming, StateId::new(x), row, heap);
-            });
+        rows.par_chunks_mut(states).enumerate().for_each_init(BinaryHeap::new, |heap, (x, row)| {
+            distances_to(&incoming, StateId::new(x), row, heap);
+        });
         Self { states, rows }
     }
 
@@ -38,19 +36,18 @@ impl DistanceTable {
         let n = self.states;
         let mut rows = vec![Nats::ZERO; n * n];
         // Tiles keep both the rows and the columns of a square in the cache.
-        rows.par_chunks_mut(n * TILE)
-            .enumerate()
-            .for_each(|(band, out)| {
-                let first = band * TILE;
-                for column in (0..n).step_by(TILE) {
-                    for (i, row) in out.chunks_mut(n).enumerate() {
-                        let x = first + i;
-                        for y in column..(column + TILE).min(n) {
-                            row[y] = self.rows[x * n + y].max(self.rows[y * n + x]);
-                        }
+        rows.par_chunks_mut(n * TILE).enumerate().for_each(|(band, out)| {
+            let first = band * TILE;
+            for column in (0..n).step_by(TILE) {
+                for (i, row) in out.chunks_mut(n).enumerate() {
+                    let x = first + i;
+                    let end = (column + TILE).min(n);
+                    for (slot, y) in row[column..end].iter_mut().zip(column..) {
+                        *slot = self.rows[x * n + y].max(self.rows[y * n + x]);
                     }
                 }
-            });
+            }
+        });
         Self { states: n, rows }
     }
 
@@ -84,11 +81,7 @@ impl DistanceTable {
             .enumerate()
             .max_by_key(|&(place, distance)| (distance, std::cmp::Reverse(place)))
             .expect("a chain has at least one state");
-        (
-            StateId::new(place % self.states),
-            StateId::new(place / self.states),
-            distance,
-        )
+        (StateId::new(place % self.states), StateId::new(place / self.states), distance)
     }
 
     /// The smallest entry between two different states; `None` for a single state.
@@ -107,8 +100,6 @@ impl DistanceTable {
 
 impl std::fmt::Debug for DistanceTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DistanceTable")
-            .field("states", &self.states)
-            .finish_non_exhaustive()
+        f.debug_struct("DistanceTable").field("states", &self.states).finish_non_exhaustive()
     }
 }

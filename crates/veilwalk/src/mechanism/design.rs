@@ -68,13 +68,8 @@ pub enum Preset {
 
 impl Preset {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 5] = [
-        Self::Paper,
-        Self::Chen,
-        Self::ExponentialHamming,
-        Self::Exponential,
-        Self::Sharp,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Paper, Self::Chen, Self::ExponentialHamming, Self::Exponential, Self::Sharp];
 
     /// The choices it stands for.
     #[must_use]
@@ -89,11 +84,7 @@ impl Preset {
             }
             Self::Sharp => (Symmetric, PermuteAndFlip, ChainWeight::HALF),
         };
-        Design {
-            distance,
-            rule,
-            chain_weight,
-        }
+        Design { distance, rule, chain_weight }
     }
 
     /// Whether its guarantee is counted in substitutions rather than in a radius, as published.
@@ -183,20 +174,14 @@ mod tests {
             assert_eq!(preset.name().parse(), Ok(preset));
         }
         let error = "papper".parse::<Preset>().unwrap_err().to_string();
-        assert!(
-            error.contains("\"papper\"") && error.contains("sharp"),
-            "{error}"
-        );
+        assert!(error.contains("\"papper\"") && error.contains("sharp"), "{error}");
     }
 
     #[test]
     fn sharp_and_paper_differ_only_as_the_table_says() {
         let (sharp, paper) = (Preset::Sharp.design(), Preset::Paper.design());
-        let changed = Design {
-            distance: Distance::Symmetric,
-            chain_weight: ChainWeight::HALF,
-            ..paper
-        };
+        let changed =
+            Design { distance: Distance::Symmetric, chain_weight: ChainWeight::HALF, ..paper };
         assert_eq!(sharp, changed);
     }
 }

@@ -94,10 +94,7 @@ impl Mechanism {
     /// If no scale keeps the promise on this chain.
     pub fn new(model: Arc<Model>, design: Design, promise: Promise) -> Result<Self, ScaleError> {
         let eta = scale::theorem_scale(&model, design, promise)?;
-        Ok(Self {
-            promise: Some(promise),
-            ..Self::with_scale(model, design, eta)
-        })
+        Ok(Self { promise: Some(promise), ..Self::with_scale(model, design, eta) })
     }
 
     /// The mechanism of this design with a scale of the caller's choice. It makes no promise of its
@@ -105,11 +102,7 @@ impl Mechanism {
     #[must_use]
     pub fn with_scale(model: Arc<Model>, design: Design, eta: Rational) -> Self {
         let scale = CostScale::new(eta, design.chain_weight);
-        Self::assemble(
-            model,
-            design,
-            Scales::Uniform(scale, ExpCoin::new(scale.denominator())),
-        )
+        Self::assemble(model, design, Scales::Uniform(scale, ExpCoin::new(scale.denominator())))
     }
 
     /// The same with one scale for each last released state, in the order of the states.
@@ -133,13 +126,7 @@ impl Mechanism {
             Distance::Symmetric => Arc::new(Symmetric(model.symmetric().clone())),
             Distance::Hamming => Arc::new(Hamming),
         };
-        Self {
-            model,
-            design,
-            promise: None,
-            metric,
-            scales,
-        }
+        Self { model, design, promise: None, metric, scales }
     }
 
     /// The model it works on.
@@ -205,17 +192,10 @@ impl Mechanism {
         let chain = self.model.chain();
         let candidates = chain.successors(previous);
         space.distances.resize(candidates.len(), Nats::ZERO);
-        self.metric
-            .fill(previous, candidates, real, &mut space.distances);
+        self.metric.fill(previous, candidates, real, &mut space.distances);
         let weights = chain.weights(previous);
         space.costs.clear();
-        space.costs.extend(
-            space
-                .distances
-                .iter()
-                .zip(weights)
-                .map(|(&d, &w)| scale.cost(d, w)),
-        );
+        space.costs.extend(space.distances.iter().zip(weights).map(|(&d, &w)| scale.cost(d, w)));
     }
 
     /// The exact distribution of the next released state: one probability for each successor of
@@ -235,11 +215,8 @@ impl Mechanism {
         self.fill_costs(previous, real, scale, &mut space);
         let least = space.costs.iter().min().copied().unwrap_or(0);
         let denominator = scale.denominator() as f64;
-        let excess: Vec<f64> = space
-            .costs
-            .iter()
-            .map(|c| (c - least) as f64 / denominator)
-            .collect();
+        let excess: Vec<f64> =
+            space.costs.iter().map(|c| (c - least) as f64 / denominator).collect();
         let mut out = vec![0.0; excess.len()];
         match self.design.rule {
             Rule::PermuteAndFlip => permute_and_flip::log_kernel(&excess, &mut out),

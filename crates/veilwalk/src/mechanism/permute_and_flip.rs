@@ -98,13 +98,9 @@ fn legendre_nodes(count: usize) -> &'static [(f64, f64)] {
         // Beyond a thousand candidates a table is rare enough to be made and leaked once a size.
         None => {
             static LARGE: OnceLock<std::sync::Mutex<LargeTables>> = OnceLock::new();
-            let mut large = LARGE
-                .get_or_init(Default::default)
-                .lock()
-                .expect("no panic while held");
-            large
-                .entry(count)
-                .or_insert_with(|| compute_legendre_nodes(count).leak())
+            let mut large =
+                LARGE.get_or_init(Default::default).lock().expect("no panic while held");
+            large.entry(count).or_insert_with(|| compute_legendre_nodes(count).leak())
         }
     }
 }
@@ -165,13 +161,7 @@ mod tests {
 
     #[test]
     fn the_published_example() {
-        let expected = [
-            0.532_619_07,
-            0.322_767_22,
-            0.110_256_56,
-            0.028_176_41,
-            0.006_180_73,
-        ];
+        let expected = [0.532_619_07, 0.322_767_22, 0.110_256_56, 0.028_176_41, 0.006_180_73];
         for (ours, known) in kernel(&[0.0, 0.3, 1.2, 2.5, 4.0]).iter().zip(expected) {
             assert!((ours - known).abs() < 5e-9, "{ours} {known}");
         }

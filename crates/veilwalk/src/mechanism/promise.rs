@@ -37,14 +37,9 @@ pub enum ParameterError {
 }
 
 fn positive(name: &'static str, text: &str) -> Result<Rational, ParameterError> {
-    let value: Rational = text
-        .parse()
-        .map_err(|source| ParameterError::NotANumber { name, source })?;
-    if value.is_zero() {
-        Err(ParameterError::Zero { name })
-    } else {
-        Ok(value)
-    }
+    let value: Rational =
+        text.parse().map_err(|source| ParameterError::NotANumber { name, source })?;
+    if value.is_zero() { Err(ParameterError::Zero { name }) } else { Ok(value) }
 }
 
 /// ε: the largest log-ratio of the probabilities of any release from two adjacent walks.
@@ -110,10 +105,7 @@ impl ChainWeight {
     /// If it has more digits than exact costs have room for.
     pub fn new(value: Rational) -> Result<Self, ParameterError> {
         if value.denominator() > 1_000_000 || value.numerator() > Self::LARGEST_PART {
-            return Err(ParameterError::TooFine {
-                name: "the chain weight",
-                value,
-            });
+            return Err(ParameterError::TooFine { name: "the chain weight", value });
         }
         Ok(Self(value))
     }
@@ -129,10 +121,9 @@ impl FromStr for ChainWeight {
     type Err = ParameterError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let value = text.parse().map_err(|source| ParameterError::NotANumber {
-            name: "the chain weight",
-            source,
-        })?;
+        let value = text
+            .parse()
+            .map_err(|source| ParameterError::NotANumber { name: "the chain weight", source })?;
         Self::new(value)
     }
 }
@@ -175,19 +166,13 @@ impl Promise {
     /// ε for walks within a radius.
     #[must_use]
     pub fn within_radius(epsilon: Epsilon, radius: Radius) -> Self {
-        Self {
-            epsilon,
-            unit: Unit::Radius(radius),
-        }
+        Self { epsilon, unit: Unit::Radius(radius) }
     }
 
     /// ε for walks that differ in at most `b` states.
     #[must_use]
     pub fn for_substitutions(epsilon: Epsilon, b: NonZeroU32) -> Self {
-        Self {
-            epsilon,
-            unit: Unit::Substitutions(b),
-        }
+        Self { epsilon, unit: Unit::Substitutions(b) }
     }
 }
 
@@ -203,10 +188,7 @@ mod tests {
 
     #[test]
     fn parameters_have_to_be_positive_numbers() {
-        assert_eq!(
-            "0.1".parse::<Epsilon>().unwrap().value(),
-            Rational::new(1, 10).unwrap()
-        );
+        assert_eq!("0.1".parse::<Epsilon>().unwrap().value(), Rational::new(1, 10).unwrap());
         let message = |text: &str| text.parse::<Epsilon>().unwrap_err().to_string();
         assert_eq!(message("0"), "epsilon is zero, and has to be above it");
         assert!(message("-1").contains("negative"));

@@ -72,20 +72,16 @@ pub(super) fn theorem_scale(
     let epsilon = promise.epsilon.value();
     // Sensitivity as a fraction (above, below).
     let (above, below): (u128, u128) = match (design.distance, promise.unit) {
-        (Distance::Directed | Distance::Symmetric, Unit::Radius(radius)) => (
-            radius.value().numerator().into(),
-            radius.value().denominator().into(),
-        ),
+        (Distance::Directed | Distance::Symmetric, Unit::Radius(radius)) => {
+            (radius.value().numerator().into(), radius.value().denominator().into())
+        }
         (Distance::Directed | Distance::Symmetric, Unit::Substitutions(b)) => {
             let diameter = model.diameter().distance;
             if diameter == Nats::ZERO && model.chain().len() > 1 {
                 return Err(ScaleError::NoDistances);
             }
             let units = diameter.units().max(1);
-            (
-                u128::from(b.get()) * u128::from(units),
-                Nats::PER_NAT.into(),
-            )
+            (u128::from(b.get()) * u128::from(units), Nats::PER_NAT.into())
         }
         (Distance::Hamming, Unit::Substitutions(b)) => (b.get().into(), 1),
         (Distance::Hamming, Unit::Radius(radius)) => {
@@ -100,11 +96,7 @@ pub(super) fn theorem_scale(
         u128::from(epsilon.numerator()) * below,
         u128::from(epsilon.denominator()) * factor * above,
     );
-    if scale.is_zero() {
-        Err(ScaleError::TooSmall { promise })
-    } else {
-        Ok(scale)
-    }
+    if scale.is_zero() { Err(ScaleError::TooSmall { promise }) } else { Ok(scale) }
 }
 
 /// In how many states two walks within a radius can differ: `⌊radius / smallest distance⌋`.

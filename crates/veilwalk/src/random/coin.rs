@@ -42,10 +42,7 @@ impl ExpCoin {
     #[must_use]
     pub fn new(denominator: u64) -> Self {
         assert!(denominator > 0, "a fraction over zero");
-        Self {
-            denominator,
-            inverse: 1.0 / denominator as f64,
-        }
+        Self { denominator, inverse: 1.0 / denominator as f64 }
     }
 
     /// The denominator.
@@ -61,8 +58,7 @@ impl ExpCoin {
             return true;
         }
         let first = words.word();
-        self.decide(first, a, MARGIN)
-            .unwrap_or_else(|| self.settle(first, a, words))
+        self.decide(first, a, MARGIN).unwrap_or_else(|| self.settle(first, a, words))
     }
 
     /// Tests 1 and 2: whether a number that starts with these 64 bits is below `exp(-a/b)`.
@@ -127,20 +123,12 @@ mod tests {
     impl Words for Counted {
         fn word(&mut self) -> u64 {
             self.taken += 1;
-            if self.given.is_empty() {
-                self.rest.word()
-            } else {
-                self.given.remove(0)
-            }
+            if self.given.is_empty() { self.rest.word() } else { self.given.remove(0) }
         }
     }
 
     fn starting_with(given: &[u64]) -> Counted {
-        Counted {
-            given: given.to_vec(),
-            rest: Source::seeded(3).words_for_tests(),
-            taken: 0,
-        }
+        Counted { given: given.to_vec(), rest: Source::seeded(3).words_for_tests(), taken: 0 }
     }
 
     #[test]
@@ -152,10 +140,7 @@ mod tests {
             let heads = (0..n).filter(|_| coin.flip(a, &mut words)).count() as f64;
             let p = (-(a as f64) / b as f64).exp();
             let deviation = (f64::from(n) * p * (1.0 - p)).sqrt();
-            assert!(
-                (heads - f64::from(n) * p).abs() < 5.0 * deviation,
-                "exp(-{a}/{b}): {heads}"
-            );
+            assert!((heads - f64::from(n) * p).abs() < 5.0 * deviation, "exp(-{a}/{b}): {heads}");
         }
     }
 
@@ -173,29 +158,17 @@ mod tests {
             let p = (-(a as f64) * coin.inverse).exp();
             let first = match round % 2 {
                 0 => words.word(),
-                _ => ((p * 2f64.powi(64)) as u64)
-                    .saturating_add(words.word() >> 20)
-                    .max(1),
+                _ => ((p * 2f64.powi(64)) as u64).saturating_add(words.word() >> 20).max(1),
             };
-            let fast = coin
-                .decide(first, a, MARGIN)
-                .expect("decided but for one case in 2^47");
+            let fast = coin.decide(first, a, MARGIN).expect("decided but for one case in 2^47");
             if coin.decide(first, a, USELESS).is_none() {
                 forced += 1;
             }
             let mut rest = starting_with(&[]);
-            assert_eq!(
-                coin.settle(first, a, &mut rest),
-                fast,
-                "a {a}, b {}",
-                coin.denominator
-            );
+            assert_eq!(coin.settle(first, a, &mut rest), fast, "a {a}, b {}", coin.denominator);
             assert_eq!(rest.taken, 0, "64 bits were enough");
         }
-        assert!(
-            forced > 10_000,
-            "the widened interval sends coins down the slow path: {forced}"
-        );
+        assert!(forced > 10_000, "the widened interval sends coins down the slow path: {forced}");
     }
 
     #[test]
@@ -239,15 +212,8 @@ mod tests {
     fn value_stability() {
         let mut words = Source::seeded(4).words_for_tests();
         let coin = ExpCoin::new(10);
-        let flips: String = (0..32)
-            .map(|i| {
-                if coin.flip(i % 23, &mut words) {
-                    'H'
-                } else {
-                    't'
-                }
-            })
-            .collect();
+        let flips: String =
+            (0..32).map(|i| if coin.flip(i % 23, &mut words) { 'H' } else { 't' }).collect();
         assert_eq!(flips, "HHtHHtHttHHttttHtHtttttHHHttHtHH");
     }
 

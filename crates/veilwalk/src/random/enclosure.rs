@@ -24,10 +24,7 @@ pub(super) fn exp_enclosure(a: u64, b: u64, bits: u32) -> (BigUint, BigUint) {
         inverse_low = (&inverse_low * &inverse_low) >> places;
         inverse_high = ceil_shift(&(&inverse_high * &inverse_high), places);
     }
-    (
-        inverse_low >> (places - bits),
-        ceil_shift(&inverse_high, places - bits),
-    )
+    (inverse_low >> (places - bits), ceil_shift(&inverse_high, places - bits))
 }
 
 /// At most `exp(x)`, for `x` and the result in units of 2^-places.

@@ -58,21 +58,13 @@ mod tests {
             counts[uniform_below(&mut words, 7) as usize] += 1;
         }
         // six standard deviations
-        assert!(
-            counts
-                .iter()
-                .all(|&c| (f64::from(c) - 1e5).abs() < 6.0 * 293.0),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|&c| (f64::from(c) - 1e5).abs() < 6.0 * 293.0), "{counts:?}");
     }
 
     #[test]
     fn value_stability() {
         let mut words = Source::seeded(2).words_for_tests();
         let drawn: Vec<u64> = (0..12).map(|_| uniform_below(&mut words, 1000)).collect();
-        assert_eq!(
-            drawn,
-            [464, 475, 879, 273, 843, 449, 431, 417, 206, 52, 182, 668]
-        );
+        assert_eq!(drawn, [464, 475, 879, 273, 843, 449, 431, 417, 206, 52, 182, 668]);
     }
 }

@@ -154,10 +154,7 @@ impl Source {
             Choice::System => {
                 let mut key = [0; 32];
                 getrandom::fill(&mut key).map_err(|e| Unavailable(e.to_string()))?;
-                Randomness {
-                    stream: Stream::from_key(key),
-                    derive_from: None,
-                }
+                Randomness { stream: Stream::from_key(key), derive_from: None }
             }
             Choice::Seeded(seed) => derived(&[&b"seed"[..], &seed.to_le_bytes()].concat()),
             Choice::Keyed(secret) => derived(&[&b"key"[..], &secret.0].concat()),
@@ -167,9 +164,7 @@ impl Source {
     /// A plain stream of words, for tests of samplers.
     #[cfg(test)]
     pub(crate) fn words_for_tests(&self) -> Stream {
-        let Choice::Seeded(seed) = self.0 else {
-            panic!("tests use seeds")
-        };
+        let Choice::Seeded(seed) = self.0 else { panic!("tests use seeds") };
         Stream::from_key(blake3::derive_key("veilwalk tests", &seed.to_le_bytes()))
     }
 }
@@ -195,10 +190,7 @@ impl Randomness {
     /// The key of the walk with this name.
     #[must_use]
     pub fn walk(&self, name: &[u8]) -> WalkKey {
-        WalkKey(
-            self.derive_from
-                .map(|key| *blake3::keyed_hash(&key, name).as_bytes()),
-        )
+        WalkKey(self.derive_from.map(|key| *blake3::keyed_hash(&key, name).as_bytes()))
     }
 
     /// The words for a step of a walk. `moved` is the last released state and the real one, and
@@ -259,10 +251,7 @@ mod tests {
     #[test]
     fn the_system_never_repeats() {
         let source = Source::system();
-        assert_ne!(
-            first_words(&source, 0, "a", 3, 2),
-            first_words(&source, 0, "a", 3, 2)
-        );
+        assert_ne!(first_words(&source, 0, "a", 3, 2), first_words(&source, 0, "a", 3, 2));
     }
 
     #[test]

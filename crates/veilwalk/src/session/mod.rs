@@ -83,12 +83,7 @@ impl Releaser {
         start: Start,
     ) -> Result<Self, Unavailable> {
         let randomness = source.open(mechanism.fingerprint())?;
-        Ok(Self {
-            mechanism,
-            randomness,
-            workspace: Workspace::default(),
-            start,
-        })
+        Ok(Self { mechanism, randomness, workspace: Workspace::default(), start })
     }
 
     /// The mechanism.
@@ -101,22 +96,15 @@ impl Releaser {
     /// randomness, so every walk needs a name of its own.
     #[must_use]
     pub fn walk(&self, name: &str) -> Walk {
-        Walk {
-            key: self.randomness.walk(name.as_bytes()),
-            released: 0,
-            last: None,
-        }
+        Walk { key: self.randomness.walk(name.as_bytes()), released: 0, last: None }
     }
 
     /// The released state for the next real state of a walk.
     pub fn release(&mut self, walk: &mut Walk, real: StateId) -> StateId {
         let next = match (walk.last, self.start) {
             (Some(previous), _) => {
-                let words = self
-                    .randomness
-                    .at(&walk.key, walk.released, Some((previous, real)));
-                self.mechanism
-                    .step(previous, real, words, &mut self.workspace)
+                let words = self.randomness.at(&walk.key, walk.released, Some((previous, real)));
+                self.mechanism.step(previous, real, words, &mut self.workspace)
             }
             (None, Start::First) => real,
             (None, Start::At(state)) => state,
@@ -179,11 +167,7 @@ impl Session {
     ) -> Result<Self, Unavailable> {
         let releaser = Releaser::new(mechanism, source, start)?;
         let walk = releaser.walk(name);
-        Ok(Self {
-            releaser,
-            name: name.to_owned(),
-            walk,
-        })
+        Ok(Self { releaser, name: name.to_owned(), walk })
     }
 
     /// The released state for the next real state.
@@ -195,10 +179,7 @@ impl Session {
     pub fn release(&mut self, real: StateId) -> Result<StateId, NoSuchState> {
         let states = self.releaser.mechanism.model().chain().len();
         if real.index() >= states {
-            return Err(NoSuchState {
-                state: real.index(),
-                states,
-            });
+            return Err(NoSuchState { state: real.index(), states });
         }
         Ok(self.releaser.release(&mut self.walk, real))
     }

@@ -64,10 +64,7 @@ fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
 }
 
 fn name_hash(session: &Session) -> [u8; 8] {
-    cut(&blake3::derive_key(
-        "veilwalk 2026 walk name v1",
-        session.name.as_bytes(),
-    ))
+    cut(&blake3::derive_key("veilwalk 2026 walk name v1", session.name.as_bytes()))
 }
 
 fn checksum(bytes: &[u8]) -> [u8; 4] {
@@ -103,10 +100,7 @@ pub(super) fn read(session: &Session, bytes: &[u8]) -> Result<(u64, Option<State
     let ours: [u8; 16] = cut(&mechanism.model().hash().0);
     if saved.chain != ours {
         let start = |hash: [u8; 16]| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
-        return Err(ResumeError::OtherChain {
-            saved: start(saved.chain),
-            ours: start(ours),
-        });
+        return Err(ResumeError::OtherChain { saved: start(saved.chain), ours: start(ours) });
     }
     if saved.mechanism != cut(&mechanism.fingerprint()) {
         return Err(ResumeError::OtherMechanism);

@@ -19,12 +19,7 @@ pub(crate) fn state(model: &Model, label: &str) -> StateId {
 
 /// A preset on the credit chain, in the unit it was published with.
 pub(crate) fn preset(model: &Arc<Model>, preset: Preset, epsilon: &str, radius: &str) -> Mechanism {
-    Mechanism::new(
-        model.clone(),
-        preset.design(),
-        promise(preset, epsilon, radius),
-    )
-    .unwrap()
+    Mechanism::new(model.clone(), preset.design(), promise(preset, epsilon, radius)).unwrap()
 }
 
 pub(crate) fn promise(preset: Preset, epsilon: &str, radius: &str) -> Promise {
@@ -54,9 +49,8 @@ pub(crate) fn random_chain(most: usize) -> impl Strategy<Value = Chain> {
         })
         .prop_map(|(order, along, extra)| {
             let n = order.len();
-            let mut edges: std::collections::BTreeMap<(usize, usize), f64> = (0..n)
-                .map(|i| ((order[i], order[(i + 1) % n]), along[i]))
-                .collect();
+            let mut edges: std::collections::BTreeMap<(usize, usize), f64> =
+                (0..n).map(|i| ((order[i], order[(i + 1) % n]), along[i])).collect();
             extra.into_iter().for_each(|(i, j, entry)| {
                 edges.insert((i, j), entry);
             });
