@@ -270,6 +270,9 @@ impl fmt::Display for HeaderHint {
         match self {
             Self::NoHeader => f.write_str("it looks like data: add a header line above it"),
             Self::Semicolons => f.write_str("separate the fields with commas or tabs"),
+            Self::ExtraColumn(name) if name.is_empty() => {
+                f.write_str("remove the column without a name")
+            }
             Self::ExtraColumn(name) => write!(f, "remove the column {name:?}"),
             Self::Names => f.write_str("rename its columns"),
         }

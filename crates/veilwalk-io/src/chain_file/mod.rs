@@ -99,7 +99,9 @@ impl Layout {
                 false => HeaderHint::Names,
             });
         }
-        if corner.parse::<f64>().is_ok() || header[1..].iter().any(|label| label == corner) {
+        if corner.parse::<f64>().is_ok()
+            || (!corner.is_empty() && header[1..].iter().any(|label| label == corner))
+        {
             return Err(HeaderHint::NoHeader);
         }
         let starts_a_table = corner.eq_ignore_ascii_case("from") && to == Some(1);

@@ -38,7 +38,7 @@ impl Objects {
     pub(super) fn read(&mut self, line: &str, number: u64) -> Result<Record<'_>, ReadErrorKind> {
         let Self { names, values } = self;
         values.clear(names.len());
-        let mut parser = serde_json::Deserializer::from_str(line);
+        let mut parser = serde_json::Deserializer::from_str(line.trim_end());
         Object { names, values }
             .deserialize(&mut parser)
             .and_then(|()| parser.end())
