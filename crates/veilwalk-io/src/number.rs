@@ -85,7 +85,7 @@ impl NumberProblem {
         match self {
             Self::NotANumber => format!("is not a number; {example}"),
             Self::NotFinite => format!("is not a finite number; {example}"),
-            Self::Negative => format!("is negative; write a number from zero up, or {example}"),
+            Self::Negative => "is negative; write a number from zero up".to_owned(),
             Self::TooSmall => "is too small to tell from zero; write 0 if the move is impossible, \
                                or a larger number"
                 .to_owned(),

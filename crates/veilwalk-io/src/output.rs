@@ -51,7 +51,7 @@ impl AtomicFile {
         let directory = directory_of(&target);
         let file = temporary_in(directory).map_err(|error| {
             fail(match error.kind() {
-                io::ErrorKind::NotFound => {
+                io::ErrorKind::NotFound if !directory.is_dir() => {
                     WriteErrorKind::NoDirectory(directory.display().to_string())
                 }
                 _ => {

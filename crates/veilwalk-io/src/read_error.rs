@@ -185,7 +185,7 @@ pub enum ReadErrorKind {
     UnknownState(UnknownState),
     /// A column that the header does not have.
     #[error(
-        "there is no column {column:?} for the {role}; the columns are {}; name one with {}",
+        "there is no column {column:?} for {role}; the columns are {}; name one with {}",
         listed(.found), .role.flag()
     )]
     MissingColumn {
@@ -198,7 +198,7 @@ pub enum ReadErrorKind {
     },
     /// One column asked for twice.
     #[error(
-        "the column {column:?} is asked for as the {first} and again as the {second}; name \
+        "the column {column:?} is asked for as {first} and again as {second}; name \
          another with {}",
         .second.flag()
     )]

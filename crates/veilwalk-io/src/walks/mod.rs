@@ -47,6 +47,7 @@ pub struct WalkReader<R> {
     name: String,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one for a whole file")]
 enum Source<R> {
     Table(Table<R>),
     Objects { lines: Lines<R>, objects: Objects },

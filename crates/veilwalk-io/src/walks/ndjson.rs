@@ -50,7 +50,7 @@ impl Objects {
             return Err(missing_key(names, missing, line));
         }
         values.arrange();
-        Ok(Record { line: number, text: &values.text, ends: &values.ends })
+        Ok(Record { line: number, text: &values.text, ends: &values.ends, gap: 0 })
     }
 }
 

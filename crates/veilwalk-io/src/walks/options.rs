@@ -86,9 +86,9 @@ impl ColumnRole {
 impl fmt::Display for ColumnRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Trajectory => "trajectory",
-            Self::State => "state",
-            Self::Kept => "kept value",
+            Self::Trajectory => "the trajectory",
+            Self::State => "the state",
+            Self::Kept => "a kept value",
         })
     }
 }
