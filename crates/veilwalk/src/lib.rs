@@ -42,3 +42,8 @@ pub use model::Model;
 pub use nats::Nats;
 pub use random::{Secret, Source};
 pub use session::{Session, Start};
+
+/// The examples of the README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
