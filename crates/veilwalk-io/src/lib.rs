@@ -34,6 +34,7 @@
 
 mod chain_file;
 mod initial_file;
+mod ledger;
 mod lines;
 mod number;
 mod output;
@@ -45,6 +46,7 @@ mod write_error;
 
 pub use chain_file::{read_chain, read_chain_from, write_chain};
 pub use initial_file::{read_initial, read_initial_from};
+pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerScope};
 pub use number::{NumberProblem, Quantity};
 pub use output::AtomicFile;
 pub use read_error::{HeaderHint, ReadError, ReadErrorKind};
