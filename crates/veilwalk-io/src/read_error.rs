@@ -183,6 +183,12 @@ pub enum ReadErrorKind {
     /// A label that is not a state of the chain.
     #[error("{0}; correct the label, or add the state to the chain")]
     UnknownState(UnknownState),
+    /// Text that is not a manifest.
+    #[error("this is not the manifest of a release: {0}")]
+    NotAManifest(String),
+    /// A manifest of another version.
+    #[error("the manifest has format {0}; this version of veilwalk reads format 1")]
+    ManifestFormat(u32),
     /// A column that the header does not have.
     #[error(
         "there is no column {column:?} for {role}; the columns are {}; name one with {}",
