@@ -225,6 +225,24 @@ impl Mechanism {
         out
     }
 
+    /// How much each candidate costs above the cheapest, over the denominator of
+    /// [`Mechanism::scale`]. Real states with equal answers have equal kernels, exactly.
+    pub(crate) fn excess_costs(&self, previous: StateId, real: StateId) -> Vec<u64> {
+        let (scale, _) = self.scale_and_coin(previous);
+        let mut space = Workspace::default();
+        self.fill_costs(previous, real, scale, &mut space);
+        let least = space.costs.iter().min().copied().unwrap_or(0);
+        space.costs.iter_mut().for_each(|cost| *cost -= least);
+        space.costs
+    }
+
+    /// The same mechanism with one scale for all states and a promise that the caller has checked.
+    pub(crate) fn rescaled(&self, eta: Rational, promise: Option<Promise>) -> Self {
+        let scale = CostScale::new(eta, self.design.chain_weight);
+        let scales = Scales::Uniform(scale, ExpCoin::new(scale.denominator()));
+        Self { scales, promise, ..self.clone() }
+    }
+
     /// Thirty-two bytes that differ whenever chain, design or scale do.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
