@@ -9,13 +9,16 @@
 //! **b substitutions.** Two adjacent walks differ in at most b states, and each of these steps loses
 //! at most `max ℓ(x, x')` over all pairs. If that is at most `ε/b`, the steps add up to at most ε.
 //!
-//! **A radius ρ.** Let `ℓ(x, x') ≤ (ε/ρ)·d_sym(x, x')` for all pairs with `d_sym(x, x') ≤ ρ`. In
-//! two adjacent walks the distances of all steps add up to at most ρ, so none of them is above ρ and
-//! the inequality holds at every step; added up, the loss is at most `(ε/ρ)·ρ = ε`. ∎ Pairs farther
-//! apart than the radius never meet in adjacent walks, so they need no check. (What such a
-//! calibration gives up is the same rate of loss beyond the radius: walks that are farther apart
-//! than ρ may lose more than ε/ρ per nat, which the theorem's scale excludes.) Pairs at distance
-//! zero must have no loss at all.
+//! **A radius ρ.** The steps in which two adjacent walks differ have distances that add up to at
+//! most ρ. Their losses add up, so the walks lose at most the largest sum of losses of pairs whose
+//! distances add up to at most ρ. If that is at most ε, the promise is kept. ∎ (The module `walk`
+//! bounds this sum. It is at most ε, in particular, where `ℓ(x, x') ≤ (ε/ρ)·d_sym(x, x')` for
+//! all pairs within the radius; but where few replaced states fit into the radius, it allows more.)
+//! Pairs farther apart than the radius never meet in adjacent walks, so they need no check. Pairs at
+//! distance zero must have no loss at all, since any number of them fits.
+//!
+//! What such a calibration gives up is everything beyond the radius: the theorem's scale loses at
+//! most ε/ρ for each nat, so also 2ε for walks within 2ρ. A calibrated one promises ε within ρ.
 //!
 //! **Transitions only.** Where the pairs are too many, their losses are bounded by sums along paths
 //! of transitions, which are upper bounds and so keep the promise just as well.
@@ -28,12 +31,12 @@ use std::fmt;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::loss::{Coverage, Effort, reach_of};
+use super::loss::{Collected, Coverage, Effort, reach_of};
 use super::pairs::Pairs;
-use super::paths::{LossGraph, bound_all};
-use super::rounding::below;
+use super::paths::{Collect, LossGraph, bound_all};
+use super::rounding::{below, divide_up};
 use super::sup::losses;
-use super::tally::{Entry, Tally};
+use super::tally::Entry;
 use super::{Cancelled, Watch};
 use crate::mechanism::{Mechanism, Promise, Unit};
 use crate::nats::Nats;
@@ -168,8 +171,6 @@ struct Criterion {
     coverage: Coverage,
     /// The pairs to measure: those that matter, or transitions to bound them by.
     pairs: Pairs,
-    /// The distance beyond which pairs do not matter.
-    reach: Option<Nats>,
 }
 
 impl Criterion {
@@ -179,12 +180,9 @@ impl Criterion {
         effort: Effort,
     ) -> Result<Self, CalibrationError> {
         let model = theorem.model();
-        let (pairs, reach) = match promise.unit {
-            Unit::Substitutions(_) => (Pairs::All { states: model.chain().len() }, None),
-            Unit::Radius(radius) => {
-                let reach = reach_of(radius.value());
-                (Pairs::within(model, reach), Some(reach))
-            }
+        let pairs = match promise.unit {
+            Unit::Substitutions(_) => Pairs::All { states: model.chain().len() },
+            Unit::Radius(radius) => Pairs::within(model, reach_of(radius.value())),
         };
         if pairs.len() == 0 {
             let smallest = model.closest_pair().map_or(Nats::ZERO, |pair| pair.distance);
@@ -192,10 +190,10 @@ impl Criterion {
             return Err(CalibrationError::Vacuous { smallest });
         }
         if effort.affords(theorem, pairs.len()) {
-            return Ok(Self { promise, coverage: Coverage::AllPairs, pairs, reach });
+            return Ok(Self { promise, coverage: Coverage::AllPairs, pairs });
         }
         let pairs = Pairs::transitions(model.chain()).and(&Pairs::within(model, Nats::ZERO));
-        Ok(Self { promise, coverage: Coverage::TransitionsOnly, pairs, reach })
+        Ok(Self { promise, coverage: Coverage::TransitionsOnly, pairs })
     }
 
     /// The audited loss as a share of what is allowed: the promise is kept up to one.
@@ -203,29 +201,22 @@ impl Criterion {
         let model = mechanism.model();
         let values = losses(mechanism, &self.pairs, watch)?;
         let measured = self.pairs.iter().zip(values);
-        let tally = match self.coverage {
+        let collected = match self.coverage {
             Coverage::AllPairs => {
-                let mut tally = Tally::default();
+                let mut collected = Collected::new(mechanism, None);
                 for ((x, other), loss) in measured {
                     let distance = model.symmetric().between(x, other);
-                    tally.add(Entry { x, other, distance, loss });
+                    collected.add(Entry { x, other, distance, loss });
                 }
-                tally
+                collected
             }
             Coverage::TransitionsOnly => {
                 let graph = LossGraph::new(model.chain().len(), measured);
-                let matters = |_, _, d| self.reach.is_none_or(|reach| d <= reach);
-                bound_all(model, &graph, &matters, watch)?
+                bound_all(model, &graph, &|| Collected::new(mechanism, None), watch)?
             }
         };
-        let epsilon = below(self.promise.epsilon.value());
-        // ε/b and ε/ρ, the other way round: the loss of b substitutions, or of ρ nats.
-        let (loss, times) = match self.promise.unit {
-            Unit::Substitutions(b) => (tally.max(), f64::from(b.get())),
-            Unit::Radius(radius) => (tally.max_per_nat(), radius.value().as_f64()),
-        };
-        // Three roundings here and two in the radius.
-        Ok(loss * times / epsilon * (1.0 + 8.0 * f64::EPSILON))
+        let loss = collected.walk_loss().expect("a trial has the promise");
+        Ok(divide_up(loss, below(self.promise.epsilon.value())))
     }
 }
 
@@ -239,7 +230,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn audit(&mut self, eta: Rational) -> Result<f64, Cancelled> {
         self.trials += 1;
-        self.criterion.used(&self.theorem.rescaled(eta, None), self.watch)
+        self.criterion.used(&self.theorem.rescaled(eta, Some(self.criterion.promise)), self.watch)
     }
 
     /// The largest scale found that keeps the promise, with the share of it that it uses.

@@ -18,13 +18,14 @@
 use serde::Serialize;
 
 use super::pairs::Pairs;
-use super::paths::{LossGraph, bound_all};
+use super::paths::{Collect, LossGraph, bound_all};
 use super::rounding::{add_up, log_kernel_error};
 use super::sup::{losses, same_kernels, work};
 use super::tally::{Entry, Tally, per_nat};
+use super::walk::WalkLoss;
 use super::{Cancelled, Watch};
 use crate::chain::StateId;
-use crate::mechanism::{Mechanism, Unit};
+use crate::mechanism::{Mechanism, Promise, Unit};
 use crate::nats::Nats;
 use crate::rational::Rational;
 
@@ -213,6 +214,8 @@ pub struct Losses {
     /// The largest `ℓ(i, j) / w(i, j)` over transitions: a bound per nat of the shorter direction,
     /// infinite where a certain move (of weight zero) has a loss.
     pub per_weight: f64,
+    /// The largest loss of two whole walks that are adjacent under the promise; `None` without one.
+    pub walk: Option<f64>,
 }
 
 /// Audits the losses of a mechanism: all pairs if the effort allows it, transitions otherwise.
@@ -260,42 +263,34 @@ pub fn audited_loss(
         tally
     };
 
-    let reach = promised_reach(mechanism);
     let exact = |tally: &Tally| Summary::new(mechanism, Figures::Exact, tally);
-    let bound = |tally: &Tally| Summary::new(mechanism, Figures::UpperBound, tally);
-    let (any, within_radius, feasible) = match coverage {
+    let collected = match coverage {
         Coverage::AllPairs => {
-            let (mut any, mut within) = (Tally::default(), Tally::default());
+            let mut collected = Collected::new(mechanism, None);
             for (pair, &loss) in measured.iter().zip(&values) {
-                let entry = entry(pair, loss);
-                any.add(entry);
-                if reach.is_some_and(|reach| entry.distance <= reach) {
-                    within.add(entry);
-                }
+                collected.add(entry(pair, loss));
             }
-            (exact(&any), reach.map(|_| exact(&within)), exact(&tally_of(&feasible)))
+            collected
         }
         Coverage::TransitionsOnly => {
             let graph = LossGraph::new(chain.len(), measured.iter().zip(values.iter().copied()));
-            let rest = 1.0 - first_part;
-            let passes = 1.0
-                + f64::from(u8::from(reach.is_some()))
-                + f64::from(u8::from(feasible_figures == Figures::UpperBound));
-            let at = |pass: f64| move |done: f64| watch(first_part + rest * (pass + done) / passes);
-            let any = bound_all(model, &graph, &|_, _, _| true, &at(0.0))?;
-            let within = match reach {
-                Some(reach) => Some(bound_all(model, &graph, &|_, _, d| d <= reach, &at(1.0))?),
-                None => None,
-            };
-            let feasible = match feasible_figures {
-                Figures::Exact => exact(&tally_of(&feasible)),
-                Figures::UpperBound => {
-                    let keep = |x, other, _| feasible.place(x, other).is_some();
-                    bound(&bound_all(model, &graph, &keep, &at(passes - 1.0))?)
-                }
-            };
-            (bound(&any), within.map(|within| bound(&within)), feasible)
+            let bounded = (feasible_figures == Figures::UpperBound).then_some(&feasible);
+            let empty = || Collected::new(mechanism, bounded);
+            let after = |done| watch(first_part + (1.0 - first_part) * done);
+            bound_all(model, &graph, &empty, &after)?
         }
+    };
+    let figures = match coverage {
+        Coverage::AllPairs => Figures::Exact,
+        Coverage::TransitionsOnly => Figures::UpperBound,
+    };
+    let summary = |tally: &Tally| Summary::new(mechanism, figures, tally);
+    let any = summary(&collected.any);
+    let within_radius = collected.reach.map(|_| summary(&collected.within));
+    let walk = collected.walk_loss();
+    let feasible = match feasible_figures {
+        Figures::Exact => exact(&tally_of(&feasible)),
+        Figures::UpperBound => summary(&collected.feasible),
     };
     let mut per_weight = 0f64;
     for i in chain.states() {
@@ -306,7 +301,68 @@ pub fn audited_loss(
         }
     }
     let transitions = exact(&tally_of(&transitions));
-    Ok(Losses { coverage, any, within_radius, transitions, feasible, per_weight })
+    Ok(Losses { coverage, any, within_radius, transitions, feasible, per_weight, walk })
+}
+
+/// Losses of pairs, sorted by what they are good for.
+pub(super) struct Collected<'a> {
+    promise: Option<Promise>,
+    reach: Option<Nats>,
+    any: Tally,
+    within: Tally,
+    walk: Option<WalkLoss>,
+    /// Pairs to tally on their own.
+    listed: Option<&'a Pairs>,
+    feasible: Tally,
+}
+
+impl<'a> Collected<'a> {
+    pub(super) fn new(mechanism: &Mechanism, listed: Option<&'a Pairs>) -> Self {
+        let reach = promised_reach(mechanism);
+        Self {
+            promise: mechanism.promise(),
+            reach,
+            any: Tally::default(),
+            within: Tally::default(),
+            walk: reach.map(WalkLoss::new),
+            listed,
+            feasible: Tally::default(),
+        }
+    }
+
+    /// The largest loss of two adjacent walks, under the mechanism's promise.
+    pub(super) fn walk_loss(&self) -> Option<f64> {
+        match self.promise?.unit {
+            Unit::Substitutions(b) => Some((self.any.max() * f64::from(b.get())).next_up()),
+            Unit::Radius(radius) => {
+                self.walk.as_ref().map(|walk| walk.bound(radius.value().as_f64()))
+            }
+        }
+    }
+}
+
+impl Collect for Collected<'_> {
+    fn add(&mut self, entry: Entry) {
+        self.any.add(entry);
+        if self.reach.is_some_and(|reach| entry.distance <= reach) {
+            self.within.add(entry);
+            if let Some(walk) = &mut self.walk {
+                walk.add(entry);
+            }
+        }
+        if self.listed.is_some_and(|pairs| pairs.place(entry.x, entry.other).is_some()) {
+            self.feasible.add(entry);
+        }
+    }
+
+    fn merge(&mut self, later: &Self) {
+        self.any.merge(&later.any);
+        self.within.merge(&later.within);
+        self.feasible.merge(&later.feasible);
+        if let (Some(walk), Some(later)) = (&mut self.walk, &later.walk) {
+            walk.merge(later);
+        }
+    }
 }
 
 /// The largest distance within the promised radius.

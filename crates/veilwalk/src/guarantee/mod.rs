@@ -28,6 +28,7 @@ pub mod report;
 pub mod rounding;
 mod sup;
 mod tally;
+mod walk;
 mod words;
 
 use std::ops::ControlFlow;

@@ -9,7 +9,7 @@
 //!
 //! **Corollary.** If `ℓ(i, j) ≤ λ·w(i, j)` on every transition, then
 //! `ℓ(x, x') ≤ λ·min(d(x, x'), d(x', x))`: take the shortest path of the cheaper direction. (For
-//! distances below the ceiling of [`Nats`], at which a distance is less than the sum of its
+//! distances below the ceiling of [`Nats`](crate::nats::Nats), at which a distance is less than the sum of its
 //! weights.) The claim is never looser, and stays finite where a certain move, of weight zero, makes
 //! λ infinite.
 //!
@@ -22,11 +22,10 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use super::tally::{Entry, Tally};
+use super::tally::Entry;
 use super::{Cancelled, Watch, report_progress};
 use crate::chain::StateId;
 use crate::model::Model;
-use crate::nats::Nats;
 
 /// The losses of transitions as a graph without directions.
 pub(super) struct LossGraph {
@@ -72,31 +71,35 @@ impl LossGraph {
     }
 }
 
-/// Bounds for all pairs, tallied: those that `keep` names, by the pair and its distance.
-pub(super) fn bound_all(
+/// Something that takes in pairs, and what another of its kind has taken in.
+pub(super) trait Collect: Send {
+    fn add(&mut self, entry: Entry);
+    fn merge(&mut self, later: &Self);
+}
+
+/// Bounds for all pairs, collected in order.
+pub(super) fn bound_all<C: Collect>(
     model: &Model,
     graph: &LossGraph,
-    keep: &(dyn Fn(StateId, StateId, Nats) -> bool + Sync),
+    empty: &(dyn Fn() -> C + Sync),
     watch: Watch<'_>,
-) -> Result<Tally, Cancelled> {
+) -> Result<C, Cancelled> {
     const BATCH: usize = 64;
     let states: Vec<StateId> = model.chain().states().collect();
-    let mut total = Tally::default();
+    let mut total = empty();
     for (round, batch) in states.chunks(BATCH).enumerate() {
         report_progress(watch, (round * BATCH) as f64 / states.len() as f64)?;
-        let rows: Vec<Tally> = batch
+        let rows: Vec<C> = batch
             .par_iter()
             .map(|&x| {
                 let bounds = graph.from(x);
                 let apart = model.symmetric().to(x);
-                let mut tally = Tally::default();
+                let mut row = empty();
                 for &other in &states[x.index() + 1..] {
                     let (distance, loss) = (apart[other.index()], bounds[other.index()]);
-                    if keep(x, other, distance) {
-                        tally.add(Entry { x, other, distance, loss });
-                    }
+                    row.add(Entry { x, other, distance, loss });
                 }
-                tally
+                row
             })
             .collect();
         rows.iter().for_each(|row| total.merge(row));

@@ -9,7 +9,8 @@ pub use super::example::{Covered, Example as WorkedExample};
 use super::loss::{Coverage, Effort, Figures, Losses, Summary, Worst, audited_loss};
 use super::{Cancelled, Watch};
 use crate::chain::Chain;
-use crate::mechanism::{Mechanism, Preset, Unit};
+use crate::mechanism::{ChainWeight, Distance, Mechanism, Preset, Rule, Unit};
+use crate::nats::Nats;
 
 /// The guarantee of a mechanism on its chain, computed from public things only.
 ///
@@ -61,6 +62,8 @@ pub struct Guarantee {
     pub neighbour_loss: LossFigures,
     /// Replacing one state by another that keeps the walk possible.
     pub feasible_loss: LossFigures,
+    /// Two whole walks that the promise covers.
+    pub walk_loss: WalkFigures,
     /// Which pairs were compared.
     pub coverage: Coverage,
     /// ε for a whole walk, released once or several times.
@@ -98,7 +101,8 @@ pub struct Alternatives {
 /// The loss per nat of symmetric distance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LossPerNat {
-    /// What the promise allows: ε over the radius. None where substitutions are counted.
+    /// What the proof bounds it by at this scale: ε over the radius, for the theorem's scale. None
+    /// where there is no such bound, because different states are at distance zero.
     pub bound: Option<f64>,
     /// The largest over all pairs, rounded up.
     pub exact: f64,
@@ -132,6 +136,15 @@ pub struct WorstCase {
     pub previous: Option<String>,
     /// The outcome that does.
     pub outcome: Option<String>,
+}
+
+/// The loss of two whole walks that the promise covers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WalkFigures {
+    /// ε.
+    pub promised: f64,
+    /// The largest, as audited and rounded up; zero where no two walks are adjacent.
+    pub audited: f64,
 }
 
 /// What holds for a whole walk released this many times.
@@ -187,7 +200,7 @@ impl Guarantee {
             Unit::Substitutions(b) => (None, Some(b.get())),
         };
         let each = substitutions.map(|b| epsilon / f64::from(b));
-        let bound = radius.map(|radius| epsilon / radius);
+        let bound = rate_bound(mechanism);
         let figures = |summary: &Summary| LossFigures {
             max: settle(summary.max, each),
             mean: settle(summary.mean, each),
@@ -220,6 +233,11 @@ impl Guarantee {
             substitution_loss: figures(&losses.any),
             neighbour_loss: figures(&losses.transitions),
             feasible_loss: figures(&losses.feasible),
+            walk_loss: WalkFigures {
+                promised: epsilon,
+                // Both are upper bounds.
+                audited: losses.walk.unwrap_or(f64::INFINITY).min(epsilon),
+            },
             coverage: losses.coverage,
             releases: [1, 2, 10].map(|times| released(epsilon, times)).into(),
             suggested_radii,
@@ -236,6 +254,31 @@ impl Guarantee {
 
 fn released(epsilon: f64, times: u32) -> Release {
     Release { times, epsilon: epsilon * f64::from(times) }
+}
+
+/// What the proof bounds the loss per nat by, at the scale in force: each rule at most doubles a
+/// change of cost (see [`scale`](crate::mechanism::scale)), and a cost changes by η per nat, or by
+/// η per replaced state.
+fn rate_bound(mechanism: &Mechanism) -> Option<f64> {
+    let design = mechanism.design();
+    let etas = mechanism.model().chain().states().map(|z| mechanism.scale(z).eta());
+    let eta = etas.max()?.as_f64();
+    if matches!(design.distance, Distance::Directed | Distance::Symmetric) {
+        return Some(2.0 * eta);
+    }
+    if design.distance == Distance::Hamming {
+        let closest = mechanism.model().closest_pair()?.distance;
+        let single = design.rule == Rule::Exponential && design.chain_weight == ChainWeight::ZERO;
+        let factor = if single { 1.0 } else { 2.0 };
+        return (closest > Nats::ZERO).then(|| factor * eta / closest.as_f64());
+    }
+    // Any other distance moves by at most a nat per nat, or is calibrated: the promise says it.
+    match mechanism.promise()?.unit {
+        Unit::Radius(radius) => {
+            Some(mechanism.promise()?.epsilon.value().as_f64() / radius.value().as_f64())
+        }
+        Unit::Substitutions(_) => None,
+    }
 }
 
 /// The audited figure, or the promised one where the audit is above it by no more than its own

@@ -108,7 +108,8 @@ mod tests {
         while term != BigInt::ZERO {
             sum += &term;
             k += 1;
-            term = -((term * &x) >> PLACES) / k;
+            let product: BigInt = (term * &x) >> PLACES;
+            term = -product / k;
         }
         for _ in 0..halvings {
             sum = (&sum * &sum) >> PLACES;

@@ -113,8 +113,11 @@ impl Guarantee {
             writeln!(f, "  {:<37}{:>14}", "per nat, within the radius", shown_up(within, 4))?;
         }
         if let Some(bound) = self.loss_per_nat.bound {
-            writeln!(f, "  {:<37}{:>14}", "per nat, as promised", shown_up(bound, 4))?;
+            writeln!(f, "  {:<37}{:>14}", "per nat, bound for this scale", shown_up(bound, 4))?;
         }
+        let walk = shown_up(self.walk_loss.audited, 4);
+        let promised = self.walk_loss.promised;
+        writeln!(f, "  {:<37}{walk:>14}  of {promised} promised", "two whole walks")?;
         let compared = match self.coverage {
             Coverage::AllPairs => "Every two states were compared. Figures are rounded up.",
             Coverage::TransitionsOnly => {
@@ -150,18 +153,22 @@ impl Guarantee {
 
 impl Example {
     fn sentence(&self) -> String {
+        let (real, other, factor) = (&self.real, &self.other, factor_words(self.odds_factor));
         let tells = match (self.covered, self.odds_factor) {
             (Covered::Yes, factor) if factor <= 4.0 => "can hardly tell",
             (Covered::Yes, factor) if factor <= 25.0 => "can tell to some degree",
             (Covered::Yes, _) => "may well be able to tell",
-            (Covered::No, _) => "gets no promise that they cannot tell",
+            (Covered::No, _) => {
+                return format!(
+                    "For example, nothing is promised about whether the third state was {real} or \
+                     {other}. (What this mechanism gives all the same: someone who sees the \
+                     release finds the odds changed by at most a factor {factor}.)"
+                );
+            }
         };
         format!(
-            "For example, someone who sees the release {tells} whether the third state was {} or \
-             {}: the odds change by at most a factor {}.",
-            self.real,
-            self.other,
-            factor_words(self.odds_factor)
+            "For example, someone who sees the release {tells} whether the third state was {real} \
+             or {other}: the odds change by at most a factor {factor}."
         )
     }
 }
@@ -169,7 +176,8 @@ impl Example {
 /// A factor with about three digits, rounded up.
 fn factor_words(factor: f64) -> String {
     match factor {
-        f if f < 100.0 => shown_up(f, 2),
+        f if f < 10.0 => shown_up(f, 2),
+        f if f < 100.0 => shown_up(f, 1),
         f if f < 1e6 => shown_up(f, 0),
         f if f.is_finite() => {
             let power = f.log10().floor();
