@@ -438,9 +438,14 @@ fn progress_goes_from_nothing_to_all() {
             seen.lock().unwrap().push(done);
             ControlFlow::Continue(())
         };
+        let check = || {
+            let seen = std::mem::take(&mut *seen.lock().unwrap());
+            assert!(seen.is_sorted(), "{seen:?}");
+            assert!(seen[0] >= 0.0 && (seen[seen.len() - 1] - 1.0).abs() < 1e-9, "{seen:?}");
+        };
         audited_loss(&mechanism, effort, &watch).unwrap();
-        let seen = seen.into_inner().unwrap();
-        assert!(seen.is_sorted(), "{seen:?}");
-        assert!(seen[0] >= 0.0 && (seen[seen.len() - 1] - 1.0).abs() < 1e-9, "{seen:?}");
+        check();
+        calibrate(&mechanism, effort, &watch).unwrap();
+        check();
     }
 }

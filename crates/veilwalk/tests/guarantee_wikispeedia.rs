@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use common::preset;
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope};
-use veilwalk::guarantee::{Coverage, Effort, Guarantee, audited_loss, unwatched};
+use veilwalk::guarantee::{Coverage, Effort, Guarantee, audited_loss, calibrate, unwatched};
 use veilwalk::{Model, Preset};
 
 fn wikispeedia() -> Option<Arc<Model>> {
@@ -61,6 +61,26 @@ fn measure(name: Preset, effort: Effort, expected: Coverage) {
 fn transitions_only() {
     measure(Preset::Paper, Effort::LEAST, Coverage::TransitionsOnly);
     measure(Preset::Exponential, Effort::LEAST, Coverage::TransitionsOnly);
+}
+
+#[test]
+#[ignore = "takes minutes and needs data that are not in the repository"]
+fn default_effort() {
+    measure(Preset::Paper, Effort::default(), Coverage::TransitionsOnly);
+}
+
+#[test]
+#[ignore = "takes minutes and needs data that are not in the repository"]
+fn calibrated() {
+    let Some(model) = wikispeedia() else { return };
+    for (name, radius) in [(Preset::Paper, "3"), (Preset::Sharp, "3")] {
+        let theorem = preset(&model, name, "3", radius);
+        let start = Instant::now();
+        let (mechanism, found) = calibrate(&theorem, Effort::default(), &unwatched).unwrap();
+        println!("{name}: {:.1?}, {}: {found}", start.elapsed(), peak_memory());
+        assert!(found.audited_epsilon <= 3.0 && found.audited_epsilon > 2.997);
+        assert_eq!(mechanism.promise(), theorem.promise());
+    }
 }
 
 #[test]

@@ -255,16 +255,14 @@ pub fn audit(
     let mut too_rare_to_notice = 0;
     for (&(z, x), seen) in &counts {
         let (previous, real) = (label(chain, z), label(chain, x));
-        for outcome in chain.states().filter(|&y| seen[y.index()] > 0 && !chain.allows(z, y)) {
-            findings.push((
-                f64::INFINITY,
-                Finding::ImpossibleMove {
-                    previous: previous.clone(),
-                    real: real.clone(),
-                    outcome: label(chain, outcome),
-                    seen: seen[outcome.index()],
-                },
-            ));
+        let named = chain.states().map(|y| (label(chain, y), seen[y.index()], chain.allows(z, y)));
+        let unknown = ("no state of the chain".to_owned(), seen[chain.len()], false);
+        for (outcome, seen, allowed) in named.chain([unknown]) {
+            if seen > 0 && !allowed {
+                let (previous, real) = (previous.clone(), real.clone());
+                let finding = Finding::ImpossibleMove { previous, real, outcome, seen };
+                findings.push((f64::INFINITY, finding));
+            }
         }
         for (&y, p) in chain.successors(z).iter().zip(mechanism.kernel(z, x)) {
             let count = seen[y.index()];
@@ -321,7 +319,8 @@ fn sample(
         .probes
         .iter()
         .flat_map(|probe| [(probe.previous, probe.real), (probe.previous, probe.other)])
-        .map(|key| (key, vec![0; states]))
+        // One more place, for what is not a state at all.
+        .map(|key| (key, vec![0; states + 1]))
         .collect();
     let total = (counts.len() as u64 * plan.draws) as f64;
     for (round, ((z, x), seen)) in counts.iter_mut().enumerate() {
@@ -329,7 +328,7 @@ fn sample(
             if draw % BETWEEN_REPORTS == 0 {
                 report_progress(watch, (round as u64 * plan.draws + draw) as f64 / total)?;
             }
-            seen[sampler.sample(*z, *x).index()] += 1;
+            seen[sampler.sample(*z, *x).index().min(states)] += 1;
         }
     }
     report_progress(watch, 1.0)?;

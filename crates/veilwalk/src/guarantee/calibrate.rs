@@ -31,13 +31,14 @@ use std::fmt;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::loss::{Collected, Coverage, Effort, reach_of};
+use super::collect::{Collect, Collected};
+use super::loss::{Coverage, Effort, reach_of};
 use super::pairs::Pairs;
-use super::paths::{Collect, LossGraph, bound_all};
+use super::paths::{LossGraph, bound_all};
 use super::rounding::{below, divide_up};
 use super::sup::losses;
 use super::tally::Entry;
-use super::{Cancelled, Watch};
+use super::{Cancelled, Watch, report_progress};
 use crate::mechanism::{Mechanism, Promise, Unit};
 use crate::nats::Nats;
 use crate::rational::Rational;
@@ -150,6 +151,7 @@ pub fn calibrate(
     let start = chain.states().map(|z| theorem.scale(z).eta()).min().expect("a chain has states");
     let mut search = Search { theorem, criterion: &criterion, watch, trials: 0 };
     let (eta, used) = search.run(start)?.ok_or(CalibrationError::OutOfReach { promise })?;
+    report_progress(watch, 1.0)?;
     let mechanism = theorem.rescaled(eta, Some(promise));
     let in_force = mechanism.scale(chain.states().next().expect("a chain has states")).eta();
     let epsilon = promise.epsilon.value().as_f64();
@@ -199,7 +201,11 @@ impl Criterion {
     /// The audited loss as a share of what is allowed: the promise is kept up to one.
     fn used(&self, mechanism: &Mechanism, watch: Watch<'_>) -> Result<f64, Cancelled> {
         let model = mechanism.model();
-        let values = losses(mechanism, &self.pairs, watch)?;
+        let measuring = match self.coverage {
+            Coverage::AllPairs => 1.0,
+            Coverage::TransitionsOnly => 0.7,
+        };
+        let values = losses(mechanism, &self.pairs, &|done| watch(done * measuring))?;
         let measured = self.pairs.iter().zip(values);
         let collected = match self.coverage {
             Coverage::AllPairs => {
@@ -212,7 +218,8 @@ impl Criterion {
             }
             Coverage::TransitionsOnly => {
                 let graph = LossGraph::new(model.chain().len(), measured);
-                bound_all(model, &graph, &|| Collected::new(mechanism, None), watch)?
+                let after = |done| watch(measuring + (1.0 - measuring) * done);
+                bound_all(model, &graph, &|| Collected::new(mechanism, None), &after)?
             }
         };
         let loss = collected.walk_loss().expect("a trial has the promise");
@@ -229,8 +236,12 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn audit(&mut self, eta: Rational) -> Result<f64, Cancelled> {
+        // How many trials it will take is not known: each is shown as a share of what is left.
+        let before = f64::from(self.trials);
+        let watch = |done: f64| (self.watch)(1.0 - 0.75f64.powf(before + done));
         self.trials += 1;
-        self.criterion.used(&self.theorem.rescaled(eta, Some(self.criterion.promise)), self.watch)
+        let trial = self.theorem.rescaled(eta, Some(self.criterion.promise));
+        self.criterion.used(&trial, &watch)
     }
 
     /// The largest scale found that keeps the promise, with the share of it that it uses.
@@ -268,7 +279,7 @@ impl Search<'_> {
                     let line = low + (high - low) * (goal - low_used) / (high_used - low_used);
                     let middle = low + (high - low) / 2.0;
                     // Every third trial halves, in case lines keep landing on the same side.
-                    let straight = self.trials % 3 != 0 && line > low && line < high;
+                    let straight = !self.trials.is_multiple_of(3) && line > low && line < high;
                     if straight { line } else { middle }
                 }
                 (None, None) => unreachable!("a trial is either kept or broken"),
@@ -282,10 +293,10 @@ impl Search<'_> {
     }
 }
 
-/// The fraction with seven significant decimal digits, or nine decimals, at or below a number.
+/// The fraction with seven significant decimal digits, or twelve decimals, at or below a number.
 fn floor_to_seven_digits(value: f64) -> Rational {
     let whole_digits = value.max(1e-12).log10().floor() as i32 + 1;
-    let decimals = (7 - whole_digits).clamp(0, 9) as u32;
+    let decimals = (7 - whole_digits).clamp(0, 12) as u32;
     let denominator = 10u64.pow(decimals);
     Rational::new((value * denominator as f64).floor() as u64, denominator)
         .expect("the denominator is positive")
@@ -298,7 +309,7 @@ mod tests {
     #[test]
     fn scales_are_rounded_down_to_seven_digits() {
         for (value, shown) in
-            [(0.123_456_789, "0.1234567"), (12.345_678_9, "12.34567"), (1e-8, "0.00000001")]
+            [(0.123_456_789, "0.1234567"), (12.345_678_9, "12.34567"), (2e-3, "0.002")]
         {
             let rounded = floor_to_seven_digits(value);
             assert_eq!(rounded.to_string(), shown);

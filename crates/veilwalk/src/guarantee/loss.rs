@@ -17,15 +17,15 @@
 
 use serde::Serialize;
 
+use super::collect::{Collect, Collected};
 use super::pairs::Pairs;
-use super::paths::{Collect, LossGraph, bound_all};
+use super::paths::{LossGraph, bound_all};
 use super::rounding::{add_up, log_kernel_error};
 use super::sup::{losses, same_kernels, work};
 use super::tally::{Entry, Tally, per_nat};
-use super::walk::WalkLoss;
 use super::{Cancelled, Watch};
 use crate::chain::StateId;
-use crate::mechanism::{Mechanism, Promise, Unit};
+use crate::mechanism::{Mechanism, Unit};
 use crate::nats::Nats;
 use crate::rational::Rational;
 
@@ -89,7 +89,7 @@ impl Default for Effort {
 }
 
 /// The loss of one pair, and where it is attained.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PairLoss {
     /// The loss, rounded up.
     pub loss: f64,
@@ -141,7 +141,7 @@ pub fn pair_loss(mechanism: &Mechanism, x: StateId, other: StateId) -> PairLoss 
 }
 
 /// The pair with the largest figure of its kind.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Worst {
     /// A real state.
     pub real: StateId,
@@ -156,7 +156,7 @@ pub struct Worst {
 }
 
 /// The losses of a set of pairs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Whether these are the losses or bounds on them.
     pub figures: Figures,
@@ -198,7 +198,7 @@ impl Summary {
 }
 
 /// The audited losses of a mechanism.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Losses {
     /// Which pairs were compared.
     pub coverage: Coverage,
@@ -232,17 +232,27 @@ pub fn audited_loss(
     let transitions = Pairs::transitions(chain);
     let feasible = Pairs::feasible(chain);
     let coverage = effort.coverage(mechanism);
-    let (measured, feasible_figures) = match coverage {
-        Coverage::AllPairs => (Pairs::All { states: chain.len() }, Figures::Exact),
-        Coverage::TransitionsOnly => {
-            let certain = transitions.clone().and(&Pairs::within(model, Nats::ZERO));
-            // Feasible pairs are measured as well where they are few enough.
-            match effort.affords(mechanism, certain.len() + feasible.len()) {
-                true => (certain.and(&feasible), Figures::Exact),
-                false => (certain, Figures::UpperBound),
-            }
-        }
+    let measured = match coverage {
+        Coverage::AllPairs => Pairs::All { states: chain.len() },
+        Coverage::TransitionsOnly => transitions.clone().and(&Pairs::within(model, Nats::ZERO)),
     };
+    // What matters most is measured as well, where it is affordable: pairs within the radius, then
+    // those that keep a walk possible.
+    let widen = |measured: Pairs, count: usize, more: &dyn Fn() -> Pairs| match measured {
+        Pairs::All { .. } => (measured, Figures::Exact),
+        _ if effort.affords(mechanism, measured.len() + count) => {
+            (measured.and(&more()), Figures::Exact)
+        }
+        _ => (measured, Figures::UpperBound),
+    };
+    let reach = promised_reach(mechanism);
+    let (measured, within_figures) = match reach {
+        Some(reach) => {
+            widen(measured, Pairs::count_within(model, reach), &|| Pairs::within(model, reach))
+        }
+        None => (measured, Figures::Exact),
+    };
+    let (measured, feasible_figures) = widen(measured, feasible.len(), &|| feasible.clone());
     // Measuring is the larger part of the work where bounds along paths follow it.
     let first_part = match coverage {
         Coverage::AllPairs => 1.0,
@@ -286,7 +296,8 @@ pub fn audited_loss(
     };
     let summary = |tally: &Tally| Summary::new(mechanism, figures, tally);
     let any = summary(&collected.any);
-    let within_radius = collected.reach.map(|_| summary(&collected.within));
+    // A path is never shorter than the loss of its ends, so for measured pairs the two agree.
+    let within_radius = reach.map(|_| Summary::new(mechanism, within_figures, &collected.within));
     let walk = collected.walk_loss();
     let feasible = match feasible_figures {
         Figures::Exact => exact(&tally_of(&feasible)),
@@ -302,67 +313,6 @@ pub fn audited_loss(
     }
     let transitions = exact(&tally_of(&transitions));
     Ok(Losses { coverage, any, within_radius, transitions, feasible, per_weight, walk })
-}
-
-/// Losses of pairs, sorted by what they are good for.
-pub(super) struct Collected<'a> {
-    promise: Option<Promise>,
-    reach: Option<Nats>,
-    any: Tally,
-    within: Tally,
-    walk: Option<WalkLoss>,
-    /// Pairs to tally on their own.
-    listed: Option<&'a Pairs>,
-    feasible: Tally,
-}
-
-impl<'a> Collected<'a> {
-    pub(super) fn new(mechanism: &Mechanism, listed: Option<&'a Pairs>) -> Self {
-        let reach = promised_reach(mechanism);
-        Self {
-            promise: mechanism.promise(),
-            reach,
-            any: Tally::default(),
-            within: Tally::default(),
-            walk: reach.map(WalkLoss::new),
-            listed,
-            feasible: Tally::default(),
-        }
-    }
-
-    /// The largest loss of two adjacent walks, under the mechanism's promise.
-    pub(super) fn walk_loss(&self) -> Option<f64> {
-        match self.promise?.unit {
-            Unit::Substitutions(b) => Some((self.any.max() * f64::from(b.get())).next_up()),
-            Unit::Radius(radius) => {
-                self.walk.as_ref().map(|walk| walk.bound(radius.value().as_f64()))
-            }
-        }
-    }
-}
-
-impl Collect for Collected<'_> {
-    fn add(&mut self, entry: Entry) {
-        self.any.add(entry);
-        if self.reach.is_some_and(|reach| entry.distance <= reach) {
-            self.within.add(entry);
-            if let Some(walk) = &mut self.walk {
-                walk.add(entry);
-            }
-        }
-        if self.listed.is_some_and(|pairs| pairs.place(entry.x, entry.other).is_some()) {
-            self.feasible.add(entry);
-        }
-    }
-
-    fn merge(&mut self, later: &Self) {
-        self.any.merge(&later.any);
-        self.within.merge(&later.within);
-        self.feasible.merge(&later.feasible);
-        if let (Some(walk), Some(later)) = (&mut self.walk, &later.walk) {
-            walk.merge(later);
-        }
-    }
 }
 
 /// The largest distance within the promised radius.

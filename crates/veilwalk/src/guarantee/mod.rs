@@ -11,13 +11,14 @@
 //! - [`cover`]: which states a radius makes hard to tell apart;
 //! - [`report`]: both together, in words and as figures ([`Guarantee`]);
 //! - [`calibrate`](mod@calibrate): the largest scale whose audited loss keeps the promise;
-//! - [`audit`]: a check of a sampler from the outside, by what it draws.
+//! - [`audit`](mod@audit): a check of a sampler from the outside, by what it draws.
 //!
 //! Figures are rounded outward: a loss that is reported is never below the real one
 //! ([`rounding`] has the error analysis).
 
 pub mod audit;
 pub mod calibrate;
+mod collect;
 mod confidence;
 pub mod cover;
 mod example;

@@ -71,6 +71,12 @@ impl Pairs {
         Self::listed(near.collect())
     }
 
+    /// How many pairs are at most this far apart.
+    pub(super) fn count_within(model: &Model, reach: Nats) -> usize {
+        let rows = model.chain().states().map(|x| &model.symmetric().to(x)[..x.index()]);
+        rows.map(|row| row.iter().filter(|&&d| d <= reach).count()).sum()
+    }
+
     /// Pairs that can stand for each other in a walk: some state can move to both, and both can
     /// move to some state.
     ///

@@ -22,6 +22,7 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
+use super::collect::Collect;
 use super::tally::Entry;
 use super::{Cancelled, Watch, report_progress};
 use crate::chain::StateId;
@@ -69,12 +70,6 @@ impl LossGraph {
         row.iter_mut().for_each(|bound| *bound *= slack);
         row
     }
-}
-
-/// Something that takes in pairs, and what another of its kind has taken in.
-pub(super) trait Collect: Send {
-    fn add(&mut self, entry: Entry);
-    fn merge(&mut self, later: &Self);
 }
 
 /// Bounds for all pairs, collected in order.

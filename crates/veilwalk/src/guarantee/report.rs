@@ -104,7 +104,7 @@ pub struct LossPerNat {
     /// What the proof bounds it by at this scale: ε over the radius, for the theorem's scale. None
     /// where there is no such bound, because different states are at distance zero.
     pub bound: Option<f64>,
-    /// The largest over all pairs, rounded up.
+    /// The largest over all pairs, rounded up; where not all were compared, an upper bound.
     pub exact: f64,
     /// The largest over pairs within the radius, which is what the promise is about.
     pub within_radius: Option<f64>,
@@ -202,8 +202,8 @@ impl Guarantee {
         let each = substitutions.map(|b| epsilon / f64::from(b));
         let bound = rate_bound(mechanism);
         let figures = |summary: &Summary| LossFigures {
-            max: settle(summary.max, each),
-            mean: settle(summary.mean, each),
+            max: settle(summary.figures, summary.max, each),
+            mean: settle(summary.figures, summary.mean, each),
             pairs: summary.pairs,
             figures: summary.figures,
             worst: summary.worst.map(|worst| WorstCase::new(chain, worst)),
@@ -227,8 +227,10 @@ impl Guarantee {
             },
             loss_per_nat: LossPerNat {
                 bound,
-                exact: settle(losses.any.per_nat, bound),
-                within_radius: losses.within_radius.map(|within| settle(within.per_nat, bound)),
+                exact: settle(losses.any.figures, losses.any.per_nat, bound),
+                within_radius: losses
+                    .within_radius
+                    .map(|within| settle(within.figures, within.per_nat, bound)),
             },
             substitution_loss: figures(&losses.any),
             neighbour_loss: figures(&losses.transitions),
@@ -281,13 +283,16 @@ fn rate_bound(mechanism: &Mechanism) -> Option<f64> {
     }
 }
 
-/// The audited figure, or the promised one where the audit is above it by no more than its own
-/// rounding: both are upper bounds, and the smaller one is told.
-fn settle(audited: f64, promised: Option<f64>) -> f64 {
+/// The audited figure, or the proven bound: both are upper bounds, and the smaller one is told.
+/// An exact figure gives way only within its own rounding, so that a proof that did not hold would
+/// show.
+fn settle(figures: Figures, audited: f64, proven: Option<f64>) -> f64 {
     const ROUNDING: f64 = 1e-9;
-    match promised {
-        Some(promised) if audited > promised && audited <= promised * (1.0 + ROUNDING) => promised,
-        _ => audited,
+    let Some(proven) = proven else { return audited };
+    match figures {
+        Figures::UpperBound => audited.min(proven),
+        Figures::Exact if audited <= proven * (1.0 + ROUNDING) => audited.min(proven),
+        Figures::Exact => audited,
     }
 }
 
