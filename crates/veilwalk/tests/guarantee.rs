@@ -428,6 +428,24 @@ fn states_at_distance_zero() {
     assert_eq!(json["loss_per_nat"]["exact"], serde_json::Value::Null);
 }
 
+/// Nothing can be confused with the only state there is.
+#[test]
+fn a_single_state() {
+    use veilwalk::chain::{ChainBuilder, Entries};
+    let mut builder = ChainBuilder::new(Entries::Probabilities);
+    let only = builder.state("only");
+    builder.transition(only, only, 1.0).unwrap();
+    let model = Arc::new(Model::new(builder.build(Default::default()).unwrap().0).unwrap());
+    for name in Preset::ALL {
+        let mechanism = preset(&model, name, "1", "1");
+        let report = guarantee(&mechanism);
+        assert!(report.vacuous && report.suggested_radii.is_none() && report.example.is_none());
+        assert_eq!(report.substitution_loss.max, 0.0);
+        assert!(report.to_string().contains("EMPTY"));
+        assert!(calibrate(&mechanism, Effort::default(), &unwatched).is_err());
+    }
+}
+
 #[test]
 fn progress_goes_from_nothing_to_all() {
     let model = Arc::new(Model::new(Chain::downtown()).unwrap());

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::HashMap;
+
 use common::{credit, preset, state};
 use veilwalk::guarantee::audit::{AuditReport, Finding, Verdict};
 use veilwalk::guarantee::{
@@ -49,9 +51,9 @@ enum Fault {
     BiasedCoin,
     /// Visits the candidates in the order of the naive shuffle, which is not uniform.
     NaiveShuffle,
-    /// Never releases the rarest outcome that is drawn at least once in ten thousand.
+    /// Never releases an outcome whose probability is between 0.0001 and 0.01.
     LostOutcome,
-    /// Stays where it was once in a thousand steps.
+    /// Makes a move that the chain does not have, once in a thousand steps.
     Impossible,
 }
 
@@ -60,6 +62,24 @@ struct Faulty<'a, W> {
     mechanism: &'a Mechanism,
     fault: Fault,
     words: W,
+    /// The outcomes that are lost, for each last and real state.
+    lost: HashMap<(StateId, StateId), Vec<StateId>>,
+}
+
+impl<'a, W: Words> Faulty<'a, W> {
+    fn new(mechanism: &'a Mechanism, fault: Fault, words: W) -> Self {
+        Self { mechanism, fault, words, lost: HashMap::new() }
+    }
+
+    fn loses(&mut self, previous: StateId, real: StateId, outcome: StateId) -> bool {
+        let mechanism = self.mechanism;
+        let rare = || {
+            let successors = mechanism.model().chain().successors(previous).iter();
+            let all = successors.zip(mechanism.kernel(previous, real));
+            all.filter(|(_, p)| (1e-4..1e-2).contains(p)).map(|(&y, _)| y).collect()
+        };
+        self.lost.entry((previous, real)).or_insert_with(rare).contains(&outcome)
+    }
 }
 
 impl<W: Words> Faulty<'_, W> {
@@ -103,19 +123,14 @@ impl<W: Words> Faulty<'_, W> {
 impl<W: Words> Sampler for Faulty<'_, W> {
     fn sample(&mut self, previous: StateId, real: StateId) -> StateId {
         let taken = self.draw(previous, real);
-        match self.fault {
-            Fault::LostOutcome => {
-                let chain = self.mechanism.model().chain();
-                let kernel = self.mechanism.kernel(previous, real);
-                let rare = |p: &f64| (1e-4..1e-2).contains(p);
-                let place = chain.successors(previous).binary_search(&taken).unwrap();
-                if rare(&kernel[place]) { self.sample(previous, real) } else { taken }
-            }
-            Fault::Impossible if self.words.word().is_multiple_of(1000) => {
-                let chain = self.mechanism.model().chain();
-                chain.states().find(|&y| !chain.allows(previous, y)).unwrap_or(taken)
-            }
-            _ => taken,
+        let chain = self.mechanism.model().chain();
+        let stray = self.fault == Fault::Impossible && self.words.word().is_multiple_of(1000);
+        if self.fault == Fault::LostOutcome && self.loses(previous, real, taken) {
+            self.sample(previous, real)
+        } else if stray {
+            chain.states().find(|&y| !chain.allows(previous, y)).unwrap_or(taken)
+        } else {
+            taken
         }
     }
 }
@@ -128,7 +143,7 @@ fn every_broken_sampler_is_caught() {
         let mut randomness = randomness(&mechanism, 9);
         let walk = randomness.walk(b"audit");
         let words = randomness.at(&walk, 0, None);
-        let report = check(&mechanism, &mut Faulty { mechanism: &mechanism, fault, words });
+        let report = check(&mechanism, &mut Faulty::new(&mechanism, fault, words));
         assert_eq!(report.verdict, Verdict::Failed, "{fault:?}: {report}");
         println!("{fault:?}: {report}");
         match (&report.findings[0], fault) {

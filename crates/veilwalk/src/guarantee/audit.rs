@@ -18,7 +18,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::confidence::{exponent, lower_bound, upper_bound};
+use super::confidence::{Coin, Count};
 use super::loss::{Losses, pair_loss};
 use super::rounding::{divide_up, shown_up};
 use super::{Cancelled, Watch, report_progress};
@@ -264,10 +264,13 @@ pub fn audit(
                 findings.push((f64::INFINITY, finding));
             }
         }
-        for (&y, p) in chain.successors(z).iter().zip(mechanism.kernel(z, x)) {
+        let kernel = mechanism.kernel(z, x);
+        for (place, (&y, &p)) in chain.successors(z).iter().zip(&kernel).enumerate() {
+            let tails = kernel[..place].iter().chain(&kernel[place + 1..]).sum();
+            let coin = Coin { heads: p, tails };
             let count = seen[y.index()];
-            let surprise = exponent(count, plan.draws, p);
-            if exponent(0, plan.draws, p) <= tolerated {
+            let surprise = Count { seen: count, draws: plan.draws }.exponent(coin);
+            if (Count { seen: 0, draws: plan.draws }).exponent(coin) <= tolerated {
                 too_rare_to_notice += 1;
             }
             if surprise > tolerated {
@@ -350,8 +353,8 @@ fn estimate_losses(mechanism: &Mechanism, plan: &AuditPlan, counts: &Counts) -> 
         .map(|&Probe { previous, real, other }| {
             let seen = |x| &counts[&(previous, x)];
             let ratio = |y: StateId, a: StateId, b: StateId| {
-                let low = lower_bound(seen(a)[y.index()], plan.draws, allowed);
-                let high = upper_bound(seen(b)[y.index()], plan.draws, allowed);
+                let count = |x| Count { seen: seen(x)[y.index()], draws: plan.draws };
+                let (low, high) = (count(a).lower_bound(allowed), count(b).upper_bound(allowed));
                 if low > 0.0 { (low / high).ln() } else { 0.0 }
             };
             let sides = |&y: &StateId| ratio(y, real, other).max(ratio(y, other, real));
@@ -374,7 +377,8 @@ fn estimate_losses(mechanism: &Mechanism, plan: &AuditPlan, counts: &Counts) -> 
 }
 
 /// What the loss of a pair may be at most: by the promise for every pair that it covers, by the
-/// kernel for others.
+/// kernel for others. A pair that fits k times into the radius, or into the number of
+/// substitutions, may lose ε/k, since walks may differ by it k times.
 fn claim(mechanism: &Mechanism, real: StateId, other: StateId) -> f64 {
     let exact = || pair_loss(mechanism, real, other).loss;
     let Some(promise) = mechanism.promise() else { return exact() };
@@ -383,9 +387,11 @@ fn claim(mechanism: &Mechanism, real: StateId, other: StateId) -> f64 {
         Unit::Substitutions(b) => divide_up(epsilon, f64::from(b.get())),
         Unit::Radius(radius) => {
             let apart = mechanism.model().symmetric().between(real, other);
-            match apart <= super::loss::reach_of(radius.value()) {
-                true => divide_up(epsilon * apart.as_f64(), radius.value().as_f64()),
-                false => exact(),
+            let reach = super::loss::reach_of(radius.value()).units();
+            match reach.checked_div(apart.units()) {
+                Some(0) => exact(),
+                Some(times) => divide_up(epsilon, f64::from(times)),
+                None => 0.0,
             }
         }
     }

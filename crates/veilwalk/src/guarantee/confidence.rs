@@ -5,53 +5,75 @@
 //! entropy of two coins. No normal approximation, so rare outcomes need no pooling and are never
 //! dropped.
 
-/// The relative entropy of a coin with share `q` against one with probability `p`.
-pub(super) fn relative_entropy(q: f64, p: f64) -> f64 {
-    let heads = if q == 0.0 { 0.0 } else { q * (q.ln() - p.ln()) };
-    let tails = if q == 1.0 { 0.0 } else { (1.0 - q) * ((-q).ln_1p() - (-p).ln_1p()) };
-    (heads + tails).max(0.0)
+/// A coin: the two chances, each accurate in its own right. (One minus a chance near one is not.)
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coin {
+    pub(super) heads: f64,
+    pub(super) tails: f64,
 }
 
-/// The exponent of the chance of such a count: the chance is at most `exp` of minus this.
-///
-/// A share within the error of a computed kernel of `p` is no deviation at all.
-pub(super) fn exponent(seen: u64, draws: u64, p: f64) -> f64 {
-    const KERNEL_ERROR: f64 = 1e-9;
-    let share = seen as f64 / draws as f64;
-    if (share - p).abs() <= p * KERNEL_ERROR {
-        return 0.0;
-    }
-    draws as f64 * relative_entropy(share, p.min(1.0))
+/// How often an outcome came up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Count {
+    pub(super) seen: u64,
+    pub(super) draws: u64,
 }
 
-/// The smallest probability under which a count is not too unlikely: at least `exp(−exponent)`.
-pub(super) fn lower_bound(seen: u64, draws: u64, exponent: f64) -> f64 {
-    let share = seen as f64 / draws as f64;
-    if seen == 0 {
-        return 0.0;
+impl Count {
+    fn shares(self) -> Coin {
+        let share = |count: u64| count as f64 / self.draws as f64;
+        Coin { heads: share(self.seen), tails: share(self.draws - self.seen) }
     }
-    // On a logarithmic scale, so that tiny probabilities are found as well. The end that is kept
-    // is outside the interval of probabilities that agree with the count.
-    let (mut low, mut high) = (share.ln() - exponent / seen as f64 - 1.0, share.ln());
-    for _ in 0..100 {
-        let middle = (low + high) / 2.0;
-        let agrees = draws as f64 * relative_entropy(share, middle.exp()) <= exponent;
-        *(if agrees { &mut high } else { &mut low }) = middle;
+
+    /// The exponent of the chance of such a count: the chance is at most `exp` of minus this.
+    ///
+    /// A share within the error of a computed kernel is no deviation at all.
+    pub(super) fn exponent(self, coin: Coin) -> f64 {
+        const KERNEL_ERROR: f64 = 1e-9;
+        let share = self.shares();
+        if (share.heads - coin.heads).abs() <= coin.heads.min(coin.tails) * KERNEL_ERROR {
+            return 0.0;
+        }
+        self.draws as f64 * relative_entropy(share, coin)
     }
-    low.exp()
+
+    /// The smallest chance under which the count is not too unlikely: at least `exp(−exponent)`.
+    pub(super) fn lower_bound(self, exponent: f64) -> f64 {
+        if self.seen == 0 {
+            return 0.0;
+        }
+        let share = self.shares();
+        // On a logarithmic scale, so that tiny chances are found as well. The end that is kept is
+        // outside the interval of chances that agree with the count.
+        let top = share.heads.ln();
+        let (mut low, mut high) = (top - exponent / self.seen as f64 - 1.0, top);
+        for _ in 0..100 {
+            let middle = (low + high) / 2.0;
+            let coin = Coin { heads: middle.exp(), tails: -middle.exp_m1() };
+            let agrees = self.draws as f64 * relative_entropy(share, coin) <= exponent;
+            *(if agrees { &mut high } else { &mut low }) = middle;
+        }
+        low.exp()
+    }
+
+    /// The largest chance under which the count is not too unlikely.
+    pub(super) fn upper_bound(self, exponent: f64) -> f64 {
+        let share = self.shares();
+        let (mut low, mut high) = (share.heads, 1.0);
+        for _ in 0..100 {
+            let middle = (low + high) / 2.0;
+            let coin = Coin { heads: middle, tails: 1.0 - middle };
+            let agrees = self.draws as f64 * relative_entropy(share, coin) <= exponent;
+            *(if agrees { &mut low } else { &mut high }) = middle;
+        }
+        high
+    }
 }
 
-/// The largest probability under which a count is not too unlikely.
-pub(super) fn upper_bound(seen: u64, draws: u64, exponent: f64) -> f64 {
-    // The other side of the coin has its smallest probability there.
-    let (share, draws) = (seen as f64 / draws as f64, draws as f64);
-    let (mut low, mut high) = (share, 1.0);
-    for _ in 0..100 {
-        let middle = (low + high) / 2.0;
-        let agrees = draws * relative_entropy(share, middle) <= exponent;
-        *(if agrees { &mut low } else { &mut high }) = middle;
-    }
-    high
+/// The relative entropy of one coin against another.
+fn relative_entropy(q: Coin, p: Coin) -> f64 {
+    let term = |q: f64, p: f64| if q == 0.0 { 0.0 } else { q * (q.ln() - p.ln()) };
+    (term(q.heads, p.heads) + term(q.tails, p.tails)).max(0.0)
 }
 
 #[cfg(test)]
@@ -61,19 +83,30 @@ mod tests {
     #[test]
     fn bounds_enclose_the_share_and_close_in() {
         for (seen, draws) in [(0, 1000), (1, 1000), (500, 1000), (1000, 1000), (3, 10_000_000)] {
+            let count = Count { seen, draws };
             let share = seen as f64 / draws as f64;
-            let (low, high) = (lower_bound(seen, draws, 20.0), upper_bound(seen, draws, 20.0));
+            let (low, high) = (count.lower_bound(20.0), count.upper_bound(20.0));
             assert!(low <= share && share <= high, "{low} {share} {high}");
-            let (low_more, high_more) = (
-                lower_bound(seen * 100, draws * 100, 20.0),
-                upper_bound(seen * 100, draws * 100, 20.0),
-            );
-            assert!(low_more >= low && high_more <= high);
+            let more = Count { seen: seen * 100, draws: draws * 100 };
+            assert!(more.lower_bound(20.0) >= low && more.upper_bound(20.0) <= high);
         }
-        // None in n: (1 - p)^n = exp(-20).
+    }
+
+    #[test]
+    fn what_never_came_up() {
+        let never = Count { seen: 0, draws: 1000 };
+        // (1 - p)^n = exp(-20).
         let exact = 1.0 - (-20.0f64 / 1000.0).exp();
-        assert!((upper_bound(0, 1000, 20.0) - exact).abs() < 1e-12);
-        assert_eq!(exponent(0, 1000, 0.5), 1000.0 * 2f64.ln());
-        assert_eq!(exponent(5, 5, 1.0), 0.0);
+        assert!((never.upper_bound(20.0) - exact).abs() < 1e-12);
+        let fair = Coin { heads: 0.5, tails: 0.5 };
+        assert!((never.exponent(fair) - 1000.0 * 2f64.ln()).abs() < 1e-9);
+        let certain = Coin { heads: 1.0, tails: 0.0 };
+        assert_eq!(Count { seen: 5, draws: 5 }.exponent(certain), 0.0);
+        assert_eq!(Count { seen: 4, draws: 5 }.exponent(certain), f64::INFINITY);
+        // One in a million, where it should be one in 10^13: the two sides agree.
+        let (rare, common) = (Coin { heads: 1e-13, tails: 1.0 }, Coin { heads: 1.0, tails: 1e-13 });
+        let once = Count { seen: 1, draws: 1_000_000 };
+        let all_but_once = Count { seen: 999_999, draws: 1_000_000 };
+        assert!((once.exponent(rare) - all_but_once.exponent(common)).abs() < 1e-6);
     }
 }
