@@ -1,2 +1,49 @@
-//! cli
-fn main() {}
+//! The `veilwalk` command. Each subcommand is a file under `command/`.
+
+mod args;
+mod command;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Share walks on a Markov chain without giving the real ones away.
+///
+/// While a sensitive walk happens (a trip, a path through a site, a firm's ratings), veilwalk
+/// releases another in its place, state by state: differentially private, feasible under the chain,
+/// and close to the real one. Start with `veilwalk demo`.
+#[derive(Parser)]
+#[command(version, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(command::demo::Args),
+    #[command(subcommand)]
+    Chain(command::chain::Command),
+    Kernel(command::kernel::Args),
+    Privatize(command::privatize::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command {
+        Command::Demo(args) => command::demo::run(&args),
+        Command::Chain(args) => command::chain::run(&args),
+        Command::Kernel(args) => command::kernel::run(&args),
+        Command::Privatize(args) => command::privatize::run(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads from us has seen enough, as `head` does.
+        Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal::error(&error);
+            ExitCode::from(2)
+        }
+    }
+}

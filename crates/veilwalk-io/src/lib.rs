@@ -1,1 +1,53 @@
-//! io
+//! The files of veilwalk: chains, initial distributions, walks and releases.
+//!
+//! The library crate `veilwalk` never touches a file. This crate turns text into its types and
+//! back, and says of every refusal where it is and how to mend it:
+//!
+//! ```text
+//! trips.csv, line 7: the probability "abc" is not a number; write a decimal such as 0.25
+//! ```
+//!
+//! - [`read_chain`] and [`write_chain`]: a chain as a square matrix, or as a table of transitions;
+//! - [`read_initial`]: where released walks start;
+//! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
+//! - [`ReleaseWriter`]: released walks, as CSV or NDJSON;
+//! - [`AtomicFile`]: a file that appears under its name only once it is complete.
+//!
+//! Nothing is repaired in silence: text that is not exactly what it should be is an error.
+//!
+//! # Example
+//!
+//! ```
+//! use veilwalk_io::{WalkOptions, WalkReader, read_chain_from};
+//!
+//! let table = "from,to,count\nsun,sun,8\nsun,rain,2\nrain,sun,5\n";
+//! let (chain, _) = read_chain_from(table.as_bytes(), "weather.csv", Default::default())?;
+//! assert_eq!(chain.probabilities(chain.state("sun").unwrap()), [0.8, 0.2]);
+//!
+//! let text = "trajectory,state\nmay,sun\nmay,rain\n";
+//! let mut walks = WalkReader::new(text.as_bytes(), "walks.csv", WalkOptions::default())?;
+//! while let Some(row) = walks.next_row()? {
+//!     assert!(chain.state(row.state).is_some(), "line {}", row.line);
+//! }
+//! # Ok::<(), veilwalk_io::ReadError>(())
+//! ```
+
+mod chain_file;
+mod initial_file;
+mod lines;
+mod number;
+mod output;
+mod read_error;
+mod release_writer;
+mod table;
+mod walks;
+mod write_error;
+
+pub use chain_file::{read_chain, read_chain_from, write_chain};
+pub use initial_file::{read_initial, read_initial_from};
+pub use number::{NumberProblem, Quantity};
+pub use output::AtomicFile;
+pub use read_error::{HeaderHint, ReadError, ReadErrorKind};
+pub use release_writer::ReleaseWriter;
+pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
+pub use write_error::{WriteError, WriteErrorKind};

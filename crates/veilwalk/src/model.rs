@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
 use crate::chain::{Chain, ChainHash, StateId};
-use crate::distance::DistanceTable;
+use crate::distance::{Cells, CellsTooLarge, DistanceTable, Nearest};
 use crate::nats::Nats;
 
 /// A chain with the distances between its states.
@@ -17,6 +17,7 @@ pub struct Model {
     chain: Chain,
     directed: Arc<DistanceTable>,
     symmetric: OnceLock<Arc<DistanceTable>>,
+    cells: [OnceLock<Arc<Cells>>; 2],
 }
 
 /// Two states and how far apart they are.
@@ -57,7 +58,7 @@ impl Model {
             return Err(TooLarge { states: chain.len() });
         }
         let directed = Arc::new(DistanceTable::directed(&chain));
-        Ok(Self { chain, directed, symmetric: OnceLock::new() })
+        Ok(Self { chain, directed, symmetric: OnceLock::new(), cells: Default::default() })
     }
 
     /// The chain.
@@ -82,6 +83,21 @@ impl Model {
     #[must_use]
     pub fn symmetric(&self) -> &Arc<DistanceTable> {
         self.symmetric.get_or_init(|| Arc::new(self.directed.symmetric()))
+    }
+
+    /// The right answers and the distances to cells, computed when first asked for.
+    ///
+    /// # Errors
+    ///
+    /// If the tables would need too much memory.
+    pub fn cells(&self, nearest: Nearest) -> Result<&Arc<Cells>, CellsTooLarge> {
+        let slot = &self.cells[nearest as usize];
+        if slot.get().is_none() {
+            let cells = Cells::new(&self.chain, &self.directed, self.symmetric(), nearest)?;
+            // Another thread may have been faster; its cells are the same.
+            let _ = slot.set(Arc::new(cells));
+        }
+        Ok(slot.get().expect("just filled"))
     }
 
     /// The largest distance between two states.

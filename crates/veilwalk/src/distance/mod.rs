@@ -7,9 +7,11 @@
 //! Mechanisms ask through the trait [`Metric`], which gets a whole step's question at once (all
 //! candidates, one real state), so that an answer may come from a table or from a search.
 
+mod cells;
 mod metric;
 mod search;
 mod table;
 
+pub use cells::{Cells, CellsTooLarge, Nearest};
 pub use metric::{Directed, Hamming, Metric, Symmetric};
 pub use table::DistanceTable;

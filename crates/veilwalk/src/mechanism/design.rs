@@ -6,6 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use super::promise::ChainWeight;
+use crate::distance::Nearest;
 
 /// How far a candidate is from the real state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +18,23 @@ pub enum Distance {
     Symmetric,
     /// One for every candidate but the real state.
     Hamming,
+    /// How far the real state is from those for which the candidate is the nearest one (see
+    /// [`cell`](super::cell)).
+    Cell,
+    /// The same, with "nearest" by the symmetric distance.
+    CellSymmetric,
+}
+
+impl Distance {
+    /// What "nearest" means, for the distances that go by cells.
+    #[must_use]
+    pub const fn nearest(self) -> Option<Nearest> {
+        match self {
+            Self::Cell => Some(Nearest::Directed),
+            Self::CellSymmetric => Some(Nearest::Symmetric),
+            Self::Directed | Self::Symmetric | Self::Hamming => None,
+        }
+    }
 }
 
 /// How a candidate is picked by its cost.
@@ -48,6 +66,7 @@ pub struct Design {
 /// | `exponential-hamming` | directed | exponential | 0 | ε / (2 b D_max) |
 /// | `exponential` | directed | exponential | 0 | ε / 2ρ |
 /// | `sharp` | symmetric | permute-and-flip | ½ | ε / 2ρ |
+/// | `cell` | cell | exponential | 0 | calibrated, up to ε / ρ or ε / b |
 ///
 /// The first four are the mechanisms of Benvenuti and Hale and, second, of Chen et al. as they
 /// restate it. ρ is the radius, b the number of substitutions, D_max the largest distance.
@@ -64,17 +83,25 @@ pub enum Preset {
     Exponential,
     /// Symmetric distance and half a chain weight: accurate on chains of any size.
     Sharp,
+    /// Distance to the cell of each candidate, calibrated for each last state: the most accurate.
+    Cell,
 }
 
 impl Preset {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 5] =
-        [Self::Paper, Self::Chen, Self::ExponentialHamming, Self::Exponential, Self::Sharp];
+    pub const ALL: [Self; 6] = [
+        Self::Paper,
+        Self::Chen,
+        Self::ExponentialHamming,
+        Self::Exponential,
+        Self::Sharp,
+        Self::Cell,
+    ];
 
     /// The choices it stands for.
     #[must_use]
     pub const fn design(self) -> Design {
-        use Distance::{Directed, Hamming, Symmetric};
+        use Distance::{Cell, Directed, Hamming, Symmetric};
         use Rule::{Exponential, PermuteAndFlip};
         let (distance, rule, chain_weight) = match self {
             Self::Paper => (Directed, PermuteAndFlip, ChainWeight::ZERO),
@@ -83,6 +110,7 @@ impl Preset {
                 (Directed, Exponential, ChainWeight::ZERO)
             }
             Self::Sharp => (Symmetric, PermuteAndFlip, ChainWeight::HALF),
+            Self::Cell => (Cell, Exponential, ChainWeight::ZERO),
         };
         Design { distance, rule, chain_weight }
     }
@@ -141,6 +169,8 @@ named!(Distance, "distance",
     Directed => "directed",
     Symmetric => "symmetric",
     Hamming => "hamming",
+    Cell => "cell",
+    CellSymmetric => "cell-symmetric",
 );
 named!(Rule, "rule",
     PermuteAndFlip => "permute-and-flip",
@@ -152,6 +182,7 @@ named!(Preset, "mechanism",
     ExponentialHamming => "exponential-hamming",
     Exponential => "exponential",
     Sharp => "sharp",
+    Cell => "cell",
 );
 
 impl fmt::Display for Design {

@@ -20,22 +20,46 @@
 //! So the scale is `ε/b` there, and the kernel is that of Chen et al. with
 //! `τ = 1 / (1 + (n−1)·exp(−ε/b))`.
 //!
-//! The sampled rule is exact: a uniformly drawn candidate is kept with probability
-//! `exp(c_min − c(y))`, else everything starts again. What is kept is distributed in proportion to
-//! these probabilities, without any normaliser being computed. It is permute-and-flip with the
-//! refused candidates put back, and takes at most n tries on average, since the cheapest candidate
-//! is always kept.
+//! # How it is sampled
+//!
+//! By rejection, without any normaliser. Let `k_y` be a whole number with
+//! `exp(c_min − c(y)) ≤ 2^{−k_y}`. A candidate is drawn in proportion to `2^{−k_y}`, which whole
+//! numbers do exactly, and kept with probability `2^{k_y}·exp(c_min − c(y))`, by an exact coin; else
+//! everything starts again. What is kept is distributed in proportion to the product,
+//! `exp(−c(y))`. Any `k_y` with the property will do; the largest makes the coin come up heads at
+//! least every second time, so that two tries are enough on average however many candidates there
+//! are.
 
 use crate::random::{ExpCoin, Words, uniform_below};
 
-/// Samples the rule: the place of the candidate that was picked.
+/// Weights for drawing are whole multiples of 2 to the minus this. With fewer than 2²⁴ candidates
+/// they add up to less than 2⁶⁴.
+const MOST_HALVINGS: u32 = 40;
+
+/// Samples the rule: the place of the candidate that was picked. `halvings` is working space.
 #[inline]
-pub(super) fn select(costs: &[u64], coin: &ExpCoin, words: &mut impl Words) -> usize {
+pub(super) fn select(
+    costs: &[u64],
+    coin: &ExpCoin,
+    halvings: &mut Vec<u32>,
+    words: &mut impl Words,
+) -> usize {
     let least = *costs.iter().min().expect("every state has a successor");
+    halvings.clear();
+    halvings.extend(costs.iter().map(|&cost| coin.halvings(cost - least, MOST_HALVINGS)));
+    let weight = |k: u32| 1u64 << (MOST_HALVINGS - k);
+    let total = halvings.iter().map(|&k| weight(k)).sum();
     loop {
-        let candidate = uniform_below(words, costs.len() as u64) as usize;
-        if coin.flip(costs[candidate] - least, words) {
-            return candidate;
+        let mut rest = uniform_below(words, total);
+        let place = halvings.iter().position(|&k| {
+            let here = rest < weight(k);
+            rest = rest.saturating_sub(weight(k));
+            here
+        });
+        let place = place.expect("what was drawn is below the total");
+        let excess = costs[place] - least;
+        if excess == 0 || coin.flip_after(halvings[place], excess, words) {
+            return place;
         }
     }
 }

@@ -19,13 +19,15 @@
 //! `K(y | z, x_t)` and `K(y | z, x'_t)`. The offset `β·w(z, y)` does not depend on the real state;
 //! the distance term moves by `η·|D(y, x_t) − D(y, x'_t)|`, and each rule turns that into at most
 //! twice as much loss ([`permute_and_flip`], [`exponential`]). [`scale`] says how much `D` can move
-//! in all between adjacent walks, and sets η so that the sum is at most ε. Nothing is assumed of the
+//! in all between adjacent walks, and sets η so that the sum is at most ε; [`cell`] has a distance
+//! made to measure, and a scale for each last released state. Nothing is assumed of the
 //! real walk: it may take moves that the chain does not have.
 //!
 //! The argument is about real numbers, and the program keeps to it exactly: distances and costs are
 //! integers, parameters fractions, coins and indices exact. Where a number has to be rounded, η is
 //! rounded down.
 
+pub mod cell;
 mod design;
 pub mod exponential;
 pub mod permute_and_flip;
@@ -39,8 +41,10 @@ pub use design::{Design, Distance, Preset, Rule, UnknownName};
 pub use promise::{ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
 pub use scale::{CostScale, ScaleError};
 
+use cell::{Calibration, CellScale};
+
 use crate::chain::StateId;
-use crate::distance::{Directed, Hamming, Metric, Symmetric};
+use crate::distance::{CellsTooLarge, Directed, Hamming, Metric, Nearest, Symmetric};
 use crate::model::Model;
 use crate::nats::Nats;
 use crate::random::{ExpCoin, Words};
@@ -69,6 +73,7 @@ pub struct Mechanism {
     promise: Option<Promise>,
     metric: Arc<dyn Metric>,
     scales: Scales,
+    certificate: Option<Arc<[CellScale]>>,
 }
 
 /// One scale for all, or one for each last released state, which is public.
@@ -83,35 +88,81 @@ enum Scales {
 pub struct Workspace {
     distances: Vec<Nats>,
     costs: Vec<u64>,
-    order: Vec<u32>,
+    places: Vec<u32>,
 }
 
 impl Mechanism {
-    /// The mechanism of this design that keeps this promise, with the scale that the theorem gives.
+    /// The mechanism of this design that keeps this promise. Its scale is the one the theorem gives;
+    /// for cells, the largest that the audit allows.
     ///
     /// # Errors
     ///
-    /// If no scale keeps the promise on this chain.
+    /// If no scale keeps the promise on this chain, or cells would need too much memory.
     pub fn new(model: Arc<Model>, design: Design, promise: Promise) -> Result<Self, ScaleError> {
+        if design.distance.nearest().is_some() {
+            return Self::with_cells(model, design, promise, Calibration::Exact);
+        }
         let eta = scale::theorem_scale(&model, design, promise)?;
-        Ok(Self { promise: Some(promise), ..Self::with_scale(model, design, eta) })
+        Ok(Self { promise: Some(promise), ..Self::with_scale(model, design, eta)? })
+    }
+
+    /// The mechanism of a design that goes by cells, with a choice of calibration.
+    ///
+    /// # Errors
+    ///
+    /// If no scale keeps the promise on this chain, or the tables would need too much memory.
+    ///
+    /// # Panics
+    ///
+    /// If the design's distance is not one of cells.
+    pub fn with_cells(
+        model: Arc<Model>,
+        design: Design,
+        promise: Promise,
+        calibration: Calibration,
+    ) -> Result<Self, ScaleError> {
+        let nearest = design.distance.nearest().expect("a distance that goes by cells");
+        let cells = model.cells(nearest)?.clone();
+        let certificate = cell::calibrated(&model, &cells, design, promise, calibration)?;
+        let metric: Arc<dyn Metric> = match promise.unit {
+            Unit::Radius(_) => Arc::new(cell::ByRadius(cells)),
+            Unit::Substitutions(_) => Arc::new(cell::BySubstitution(cells)),
+        };
+        let coins = certificate.iter().map(|c| (c.scale, ExpCoin::new(c.scale.denominator())));
+        let scales = Scales::PerState(coins.collect());
+        let certificate = Some(certificate.into());
+        Ok(Self { model, design, promise: Some(promise), metric, scales, certificate })
     }
 
     /// The mechanism of this design with a scale of the caller's choice. It makes no promise of its
     /// own: the caller has to know what the scale gives.
-    #[must_use]
-    pub fn with_scale(model: Arc<Model>, design: Design, eta: Rational) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If the design goes by cells and their tables would need too much memory.
+    pub fn with_scale(
+        model: Arc<Model>,
+        design: Design,
+        eta: Rational,
+    ) -> Result<Self, CellsTooLarge> {
         let scale = CostScale::new(eta, design.chain_weight);
         Self::assemble(model, design, Scales::Uniform(scale, ExpCoin::new(scale.denominator())))
     }
 
     /// The same with one scale for each last released state, in the order of the states.
     ///
+    /// # Errors
+    ///
+    /// If the design goes by cells and their tables would need too much memory.
+    ///
     /// # Panics
     ///
     /// If there is not exactly one scale for each state.
-    #[must_use]
-    pub fn with_scales(model: Arc<Model>, design: Design, etas: &[Rational]) -> Self {
+    pub fn with_scales(
+        model: Arc<Model>,
+        design: Design,
+        etas: &[Rational],
+    ) -> Result<Self, CellsTooLarge> {
         assert_eq!(etas.len(), model.chain().len(), "one scale for each state");
         let scales = etas.iter().map(|&eta| {
             let scale = CostScale::new(eta, design.chain_weight);
@@ -120,13 +171,23 @@ impl Mechanism {
         Self::assemble(model, design, Scales::PerState(scales.collect()))
     }
 
-    fn assemble(model: Arc<Model>, design: Design, scales: Scales) -> Self {
+    fn assemble(model: Arc<Model>, design: Design, scales: Scales) -> Result<Self, CellsTooLarge> {
         let metric: Arc<dyn Metric> = match design.distance {
             Distance::Directed => Arc::new(Directed(model.directed().clone())),
             Distance::Symmetric => Arc::new(Symmetric(model.symmetric().clone())),
             Distance::Hamming => Arc::new(Hamming),
+            Distance::Cell => Arc::new(cell::ByRadius(model.cells(Nearest::Directed)?.clone())),
+            Distance::CellSymmetric => {
+                Arc::new(cell::ByRadius(model.cells(Nearest::Symmetric)?.clone()))
+            }
         };
-        Self { model, design, promise: None, metric, scales }
+        Ok(Self { model, design, promise: None, metric, scales, certificate: None })
+    }
+
+    /// What is certified of the scale of each last released state, for mechanisms that go by cells.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&[CellScale]> {
+        self.certificate.as_deref()
     }
 
     /// The model it works on.
@@ -174,10 +235,10 @@ impl Mechanism {
     ) -> StateId {
         let (scale, coin) = self.scale_and_coin(previous);
         self.fill_costs(previous, real, scale, workspace);
-        let Workspace { costs, order, .. } = workspace;
+        let Workspace { costs, places, .. } = workspace;
         let taken = match self.design.rule {
-            Rule::PermuteAndFlip => permute_and_flip::select(costs, &coin, order, words),
-            Rule::Exponential => exponential::select(costs, &coin, words),
+            Rule::PermuteAndFlip => permute_and_flip::select(costs, &coin, places, words),
+            Rule::Exponential => exponential::select(costs, &coin, places, words),
         };
         self.model.chain().successors(previous)[taken]
     }
@@ -213,15 +274,8 @@ impl Mechanism {
         let (scale, _) = self.scale_and_coin(previous);
         let mut space = Workspace::default();
         self.fill_costs(previous, real, scale, &mut space);
-        let least = space.costs.iter().min().copied().unwrap_or(0);
-        let denominator = scale.denominator() as f64;
-        let excess: Vec<f64> =
-            space.costs.iter().map(|c| (c - least) as f64 / denominator).collect();
-        let mut out = vec![0.0; excess.len()];
-        match self.design.rule {
-            Rule::PermuteAndFlip => permute_and_flip::log_kernel(&excess, &mut out),
-            Rule::Exponential => exponential::log_kernel(&excess, &mut out),
-        }
+        let mut out = vec![0.0; space.costs.len()];
+        log_kernel_of(self.design.rule, &space.costs, scale, &mut out);
         out
     }
 
@@ -249,6 +303,11 @@ impl Mechanism {
         let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 mechanism v1");
         hasher.update(&self.model.hash().0);
         hasher.update(self.design.to_string().as_bytes());
+        // Cells are other tables for substitutions than for a radius.
+        let unit = self.promise.map(|promise| promise.unit);
+        if let (Some(_), Some(Unit::Substitutions(_))) = (self.design.distance.nearest(), unit) {
+            hasher.update(b"substitutions");
+        }
         let mut scale = |scale: CostScale| {
             for part in scale.parts() {
                 hasher.update(&part.to_le_bytes());
@@ -259,6 +318,17 @@ impl Mechanism {
             Scales::PerState(all) => all.iter().for_each(|(each, _)| scale(*each)),
         }
         *hasher.finalize().as_bytes()
+    }
+}
+
+/// The logarithms of the kernel that a rule makes of these costs.
+fn log_kernel_of(rule: Rule, costs: &[u64], scale: CostScale, out: &mut [f64]) {
+    let least = costs.iter().min().copied().unwrap_or(0);
+    let denominator = scale.denominator() as f64;
+    let excess: Vec<f64> = costs.iter().map(|c| (c - least) as f64 / denominator).collect();
+    match rule {
+        Rule::PermuteAndFlip => permute_and_flip::log_kernel(&excess, out),
+        Rule::Exponential => exponential::log_kernel(&excess, out),
     }
 }
 

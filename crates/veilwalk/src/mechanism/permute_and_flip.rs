@@ -26,37 +26,49 @@
 //! counterpart in `c`, so by 2 and 3 `K'(y) ≥ exp(−2δ)·K(y)`. Exchanging the two real states gives
 //! the other direction. ∎
 //!
-//! The sampled rule is exact: the order comes from unbiased indices, the acceptance from exact
-//! coins, and costs are whole numbers.
+//! # How it is sampled
+//!
+//! The first accepted candidate in a uniformly random order is a uniformly random one among those
+//! that would be accepted. So every candidate's coin is flipped, and one of the accepted is drawn:
+//! the same distribution, without the order. Coins and the draw are exact, and costs are whole
+//! numbers. Most candidates are far off: where `exp(−a) ≤ 2⁻⁸`, eight zero bits have to come up
+//! before the coin is looked at any further, and one word of randomness serves eight candidates.
 
 use std::sync::OnceLock;
 
 use crate::random::{ExpCoin, Words, uniform_below};
 
-/// Samples the rule: the place of the candidate that was taken.
-///
-/// `order` is working space. Candidates are drawn without replacement, so that only the part of the
-/// order that is looked at is ever made.
+/// Samples the rule: the place of the candidate that was taken. `accepted` is working space.
 #[inline]
 pub(super) fn select(
     costs: &[u64],
     coin: &ExpCoin,
-    order: &mut Vec<u32>,
+    accepted: &mut Vec<u32>,
     words: &mut impl Words,
 ) -> usize {
     let least = *costs.iter().min().expect("every state has a successor");
-    let count = costs.len();
-    order.clear();
-    order.extend(0..count as u32);
-    for visited in 0..count {
-        let pick = visited + uniform_below(words, (count - visited) as u64) as usize;
-        order.swap(visited, pick);
-        let candidate = order[visited] as usize;
-        if coin.flip(costs[candidate] - least, words) {
-            return candidate;
+    let far = coin.far();
+    accepted.clear();
+    let (mut bits, mut left) = (0u64, 0u32);
+    for (place, &cost) in costs.iter().enumerate() {
+        let excess = cost - least;
+        let heads = if excess <= far {
+            coin.flip(excess, words)
+        } else {
+            if left == 0 {
+                (bits, left) = (words.word(), u64::BITS / ExpCoin::FAR_ZEROS);
+            }
+            let zeros = bits & ((1 << ExpCoin::FAR_ZEROS) - 1) == 0;
+            bits >>= ExpCoin::FAR_ZEROS;
+            left -= 1;
+            zeros && coin.flip_after(ExpCoin::FAR_ZEROS, excess, words)
+        };
+        if heads {
+            accepted.push(place as u32);
         }
     }
-    unreachable!("the cheapest candidate is always accepted")
+    // The cheapest is always among them.
+    accepted[uniform_below(words, accepted.len() as u64) as usize] as usize
 }
 
 /// The logarithms of the outcome probabilities, given how much each candidate costs above the

@@ -18,6 +18,10 @@
 //!   different states are at distance zero there is no such number, and the combination is refused.
 //!   Where it is zero, no two walks are adjacent; the scale for one substitution is used.)
 //!
+//! - *cell*: the distance is made so that it changes by at most what the unit counts, and its scales
+//!   have a calibration of their own, in [`cell`](super::cell). What this module gives for it is the
+//!   general scale, half of what is allowed.
+//!
 //! One combination needs no factor two: *hamming* with the exponential rule and chain weight zero,
 //! proven in [`exponential`](super::exponential).
 //!
@@ -28,6 +32,7 @@ use thiserror::Error;
 
 use super::design::{Design, Distance, Rule};
 use super::promise::{ChainWeight, Promise, Unit};
+use crate::distance::CellsTooLarge;
 use crate::model::Model;
 use crate::nats::Nats;
 use crate::rational::Rational;
@@ -61,6 +66,9 @@ pub enum ScaleError {
         /// What was asked for.
         promise: Promise,
     },
+    /// The tables that cells need would not fit.
+    #[error(transparent)]
+    CellsTooLarge(#[from] CellsTooLarge),
 }
 
 /// The scale that the theorem gives: ε over twice (or once) the sensitivity.
@@ -72,7 +80,10 @@ pub(super) fn theorem_scale(
     let epsilon = promise.epsilon.value();
     // Sensitivity as a fraction (above, below).
     let (above, below): (u128, u128) = match (design.distance, promise.unit) {
-        (Distance::Directed | Distance::Symmetric, Unit::Radius(radius)) => {
+        (Distance::Hamming, Unit::Radius(radius)) => {
+            (replaced_states(model, radius.value())?.max(1).into(), 1)
+        }
+        (_, Unit::Radius(radius)) => {
             (radius.value().numerator().into(), radius.value().denominator().into())
         }
         (Distance::Directed | Distance::Symmetric, Unit::Substitutions(b)) => {
@@ -83,10 +94,7 @@ pub(super) fn theorem_scale(
             let units = diameter.units().max(1);
             (u128::from(b.get()) * u128::from(units), Nats::PER_NAT.into())
         }
-        (Distance::Hamming, Unit::Substitutions(b)) => (b.get().into(), 1),
-        (Distance::Hamming, Unit::Radius(radius)) => {
-            (replaced_states(model, radius.value())?.max(1).into(), 1)
-        }
+        (_, Unit::Substitutions(b)) => (b.get().into(), 1),
     };
     let factor = match (design.distance, design.rule, design.chain_weight) {
         (Distance::Hamming, Rule::Exponential, ChainWeight::ZERO) => 1,

@@ -26,11 +26,16 @@ use super::enclosure::exp_enclosure;
 /// How wide the float interval is: a relative `(x + 1)` times this.
 const MARGIN: f64 = 1.0 / (1u64 << 49) as f64;
 
+/// log₂e less a relative 2⁻⁴⁰, which outweighs the roundings in an argument and its product with
+/// this, so that the product is below the real one.
+const LOG2_E_BELOW: f64 = std::f64::consts::LOG2_E * (1.0 - 1.0 / (1u64 << 40) as f64);
+
 /// Coins with probability `exp(-a/b)` for one denominator `b` and any `a`.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpCoin {
     denominator: u64,
     inverse: f64,
+    far: u64,
 }
 
 impl ExpCoin {
@@ -42,7 +47,18 @@ impl ExpCoin {
     #[must_use]
     pub fn new(denominator: u64) -> Self {
         assert!(denominator > 0, "a fraction over zero");
-        Self { denominator, inverse: 1.0 / denominator as f64 }
+        // Rounded up: a little beyond 8·ln 2, in units of the denominator.
+        let zeros = f64::from(Self::FAR_ZEROS);
+        let far = (zeros * std::f64::consts::LN_2 * denominator as f64 * (1.0 + 1e-9)).ceil();
+        Self { denominator, inverse: 1.0 / denominator as f64, far: far as u64 }
+    }
+
+    /// How many zero bits a coin beyond [`ExpCoin::far`] is sure to need.
+    pub(crate) const FAR_ZEROS: u32 = 8;
+
+    /// An exponent such that `exp(-a/b) ≤ 2^-8` for every larger one.
+    pub(crate) fn far(&self) -> u64 {
+        self.far
     }
 
     /// The denominator.
@@ -54,29 +70,38 @@ impl ExpCoin {
     /// Heads with probability `exp(-a/b)`. Certain heads, for `a = 0`, take no randomness.
     #[inline]
     pub fn flip(&self, a: u64, words: &mut impl Words) -> bool {
-        if a == 0 {
-            return true;
-        }
-        let first = words.word();
-        self.decide(first, a, MARGIN).unwrap_or_else(|| self.settle(first, a, words))
+        a == 0 || self.flip_after(0, a, words)
     }
 
-    /// Tests 1 and 2: whether a number that starts with these 64 bits is below `exp(-a/b)`.
+    /// Heads with probability `2^zeros · exp(-a/b)`, which must be at most one: the rest of a coin
+    /// whose uniform number is known to start with that many zeros.
     #[inline]
-    fn decide(&self, first: u64, a: u64, margin: f64) -> Option<bool> {
+    pub(crate) fn flip_after(&self, zeros: u32, a: u64, words: &mut impl Words) -> bool {
+        let first = words.word();
+        self.decide(first, zeros, a, MARGIN).unwrap_or_else(|| self.settle(first, zeros, a, words))
+    }
+
+    /// Some `k ≤ most` with `exp(-a/b) ≤ 2^-k`, the largest but for rounding.
+    #[inline]
+    pub(crate) fn halvings(&self, a: u64, most: u32) -> u32 {
+        // The cast takes the whole part and holds at the largest number there is.
+        ((a as f64 * self.inverse * LOG2_E_BELOW) as u32).min(most)
+    }
+
+    /// Tests 1 and 2: whether a number that starts with `zeros` zeros and then these 64 bits is
+    /// below `exp(-a/b)`.
+    #[inline]
+    fn decide(&self, first: u64, zeros: u32, a: u64, margin: f64) -> Option<bool> {
         if first == 0 {
             return None;
         }
         let x = a as f64 * self.inverse;
-        // Less a relative 2^-40, which outweighs the roundings in x and in the product.
-        const LOG2_E_BELOW: f64 = std::f64::consts::LOG2_E * (1.0 - 1.0 / (1u64 << 40) as f64);
-        let halvings = f64::from(first.leading_zeros() + 1);
-        if x * LOG2_E_BELOW > halvings {
+        if x * LOG2_E_BELOW > f64::from(zeros + first.leading_zeros() + 1) {
             return Some(false);
         }
-        let p = libm::exp(-x);
+        let p = libm::exp(-x) * (1u64 << zeros) as f64;
         let slack = p * ((x + 1.0) * margin);
-        // The number is in [u, u + 1) · 2^-63.
+        // What follows the zeros is in [u, u + 1) · 2^-63.
         let u = first >> 1;
         let scale = 2f64.powi(63);
         if u < ((p - slack) * scale) as u64 {
@@ -90,9 +115,9 @@ impl ExpCoin {
 
     /// Test 3: as many further bits, and as tight an enclosure, as it takes.
     #[cold]
-    fn settle(&self, first: u64, a: u64, words: &mut impl Words) -> bool {
+    fn settle(&self, first: u64, zeros: u32, a: u64, words: &mut impl Words) -> bool {
         let mut number = BigUint::from(first);
-        let mut bits = 64;
+        let mut bits = zeros + 64;
         loop {
             let (low, high) = exp_enclosure(a, self.denominator, bits + 64);
             if (&number + 1u8) << 64u8 <= low {
@@ -160,12 +185,12 @@ mod tests {
                 0 => words.word(),
                 _ => ((p * 2f64.powi(64)) as u64).saturating_add(words.word() >> 20).max(1),
             };
-            let fast = coin.decide(first, a, MARGIN).expect("decided but for one case in 2^47");
-            if coin.decide(first, a, USELESS).is_none() {
+            let fast = coin.decide(first, 0, a, MARGIN).expect("decided but for one case in 2^47");
+            if coin.decide(first, 0, a, USELESS).is_none() {
                 forced += 1;
             }
             let mut rest = starting_with(&[]);
-            assert_eq!(coin.settle(first, a, &mut rest), fast, "a {a}, b {}", coin.denominator);
+            assert_eq!(coin.settle(first, 0, a, &mut rest), fast, "a {a}, b {}", coin.denominator);
             assert_eq!(rest.taken, 0, "64 bits were enough");
         }
         assert!(forced > 10_000, "the widened interval sends coins down the slow path: {forced}");
@@ -176,7 +201,7 @@ mod tests {
         // The first 64 bits of 1/e itself: only the next word can tell.
         let edge = 6_786_177_901_268_885_274u64;
         let coin = ExpCoin::new(1);
-        assert_eq!(coin.decide(edge, 1, MARGIN), None);
+        assert_eq!(coin.decide(edge, 0, 1, MARGIN), None);
         let mut below = starting_with(&[edge, 0]);
         assert!(coin.flip(1, &mut below));
         assert_eq!(below.taken, 2);
@@ -199,6 +224,40 @@ mod tests {
         assert!(!coin.flip(1000, &mut words), "2^-1442 is above");
         // An exponent no enclosure can hold is tails at the first bit that is set.
         assert!(!coin.flip(u64::MAX, &mut starting_with(&[0, 0, 1])));
+    }
+
+    /// A coin taken up after some zeros is the whole coin, given those zeros.
+    #[test]
+    fn known_zeros_are_the_same_as_drawn_ones() {
+        let mut words = Source::seeded(12).words_for_tests();
+        for _ in 0..20_000 {
+            let coin = ExpCoin::new(1 + words.word() % 5000);
+            let a = 1 + words.word() % (coin.denominator * 30);
+            let zeros = coin.halvings(a, 40);
+            assert!(
+                f64::from(zeros) <= a as f64 / coin.denominator as f64 * std::f64::consts::LOG2_E
+            );
+            let (one, two) = (words.word(), words.word());
+            let split = coin.flip_after(zeros, a, &mut starting_with(&[one, two]));
+            let bits = (u128::from(one) << 64 | u128::from(two)) >> zeros;
+            let whole = coin.flip(
+                a,
+                &mut starting_with(&[(bits >> 64) as u64, bits as u64, two << (64 - zeros.max(1))]),
+            );
+            assert_eq!(split, whole);
+            assert_eq!(split, coin.settle(one, zeros, a, &mut starting_with(&[two])));
+        }
+    }
+
+    #[test]
+    fn far_coins_are_as_rare_as_said() {
+        for b in [1, 2, 3, 7, 1000, 1 << 30, 1 << 62] {
+            let far = ExpCoin::new(b).far();
+            if let Some(beyond) = far.checked_add(1) {
+                let (_, high) = exp_enclosure(beyond, b, 100);
+                assert!(high <= BigUint::from(1u8) << 92u8, "{b}");
+            }
+        }
     }
 
     #[test]
@@ -228,8 +287,8 @@ mod tests {
             let (low, _) = exp_enclosure(a, b, 64);
             let threshold = u64::try_from(low).unwrap_or(u64::MAX);
             let first = threshold.saturating_add_signed(offset).max(1);
-            if let Some(heads) = coin.decide(first, a, MARGIN) {
-                prop_assert_eq!(heads, coin.settle(first, a, &mut starting_with(&[])));
+            if let Some(heads) = coin.decide(first, 0, a, MARGIN) {
+                prop_assert_eq!(heads, coin.settle(first, 0, a, &mut starting_with(&[])));
             }
         }
 
@@ -238,8 +297,8 @@ mod tests {
         fn leading_zeros_never_refuse_wrongly(a in 1u64..1 << 40, b in 1u64..1 << 34, zeros in 0u32..63) {
             let coin = ExpCoin::new(b);
             let first = 1u64 << (63 - zeros);
-            if let Some(heads) = coin.decide(first, a, MARGIN) {
-                prop_assert_eq!(heads, coin.settle(first, a, &mut starting_with(&[])));
+            if let Some(heads) = coin.decide(first, 0, a, MARGIN) {
+                prop_assert_eq!(heads, coin.settle(first, 0, a, &mut starting_with(&[])));
             }
         }
     }

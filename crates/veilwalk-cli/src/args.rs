@@ -1,0 +1,296 @@
+//! The flags that several subcommands share: which chain, which mechanism.
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
+use veilwalk::distance::Cells;
+use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit};
+use veilwalk::{Chain, Design, Distance, Initial, Mechanism, Model, Preset, Promise, Rule};
+
+use crate::terminal;
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// How a chain is read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chain")]
+pub(crate) struct ChainOptions {
+    /// Divide every row by its sum, and say by how much it was off
+    #[arg(long)]
+    normalize: bool,
+
+    /// Keep the largest part whose states all reach each other, and say what was dropped
+    #[arg(long)]
+    largest_component: bool,
+
+    /// Where released walks start: `uniform`, `stationary`, a state, or a CSV file with the columns
+    /// `state` and `probability`
+    #[arg(long, value_name = "WHERE", default_value = "uniform")]
+    initial: String,
+}
+
+/// A chain, by flag.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chain")]
+pub(crate) struct ChainArgs {
+    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, or transitions with the
+    /// header `from,to,probability` or `from,to,count`
+    #[arg(long, value_name = "CHAIN")]
+    chain: String,
+
+    #[command(flatten)]
+    options: ChainOptions,
+}
+
+impl ChainArgs {
+    /// Reads the chain and computes its distances.
+    pub(crate) fn model(&self) -> Result<Arc<Model>> {
+        Ok(Arc::new(Model::new(self.options.read(&self.chain)?)?))
+    }
+
+    /// The flags that give this chain again, for commands that are printed as advice.
+    pub(crate) fn as_flags(&self) -> String {
+        let mut flags = format!("--chain {}", quoted(&self.chain));
+        if self.options.normalize {
+            flags += " --normalize";
+        }
+        if self.options.largest_component {
+            flags += " --largest-component";
+        }
+        if self.options.initial != "uniform" {
+            flags += &format!(" --initial {}", quoted(&self.options.initial));
+        }
+        flags
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+impl ChainOptions {
+    /// Reads a built-in chain or a file, says what was changed on the way, and sets where walks
+    /// start.
+    pub(crate) fn read(&self, name: &str) -> Result<Chain> {
+        let chain = match name {
+            "credit" => Chain::credit(),
+            "downtown" => Chain::downtown(),
+            path => {
+                if !Path::new(path).exists() {
+                    bail!(
+                        "there is no chain file {path}; give a file, or one of the built-in chains \
+                         `credit` and `downtown`"
+                    );
+                }
+                let (chain, report) = veilwalk_io::read_chain(Path::new(path), self.build())?;
+                tell(path, &report);
+                chain
+            }
+        };
+        let initial = self.initial(&chain)?;
+        Ok(chain.with_initial(initial))
+    }
+
+    /// The repairs that were asked for.
+    pub(crate) fn build(&self) -> BuildOptions {
+        BuildOptions {
+            row_sums: if self.normalize { RowSums::Normalize } else { RowSums::Check },
+            scope: if self.largest_component { Scope::LargestComponent } else { Scope::Whole },
+        }
+    }
+
+    fn initial(&self, chain: &Chain) -> Result<Initial> {
+        let name = self.initial.as_str();
+        Ok(match name {
+            "uniform" => Initial::uniform(chain.len()),
+            "stationary" => Initial::stationary(chain)?,
+            label => match chain.state(label) {
+                Some(state) => Initial::at(state, chain.len()),
+                None if Path::new(name).exists() => {
+                    veilwalk_io::read_initial(Path::new(name), chain)?
+                }
+                None => bail!(
+                    "--initial {name}: not `uniform` or `stationary`, not a state of the chain, \
+                     and not a file"
+                ),
+            },
+        })
+    }
+}
+
+/// Says what reading a chain changed, and what the user should know of it.
+pub(crate) fn tell(name: &str, report: &BuildReport) {
+    if let Some(worst) =
+        report.rescaled.iter().max_by(|a, b| (a.sum - 1.0).abs().total_cmp(&(b.sum - 1.0).abs()))
+    {
+        terminal::note(format!(
+            "{name}: {} rescaled to sum to 1; the farthest off was that of {:?}, at {:.9}",
+            counted(report.rescaled.len(), "row"),
+            worst.state,
+            worst.sum
+        ));
+    }
+    if !report.dropped_states.is_empty() {
+        let shown: Vec<_> =
+            report.dropped_states.iter().take(5).map(|s| format!("{s:?}")).collect();
+        let more = if report.dropped_states.len() > shown.len() { ", …" } else { "" };
+        terminal::note(format!(
+            "{name}: {} and {} outside the largest component dropped: {}{more}",
+            counted(report.dropped_states.len(), "state"),
+            counted(report.dropped_transitions, "transition"),
+            shown.join(", ")
+        ));
+    }
+    if report.period > 1 {
+        terminal::warning(format!(
+            "{name}: the chain has period {}; releases are not affected, but long-run figures do \
+             not exist for it",
+            report.period
+        ));
+    }
+}
+
+/// `1 row`, `2 rows`, with thousands set apart.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A named mechanism, or the choice of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    Auto,
+    Preset(Preset),
+}
+
+fn parse_mechanism(text: &str) -> Result<Named, String> {
+    if text == "auto" {
+        return Ok(Named::Auto);
+    }
+    text.parse()
+        .map(Named::Preset)
+        .map_err(|error: veilwalk::mechanism::UnknownName| format!("{error}, or auto"))
+}
+
+/// Which mechanism, and what it promises.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Mechanism")]
+pub(crate) struct MechanismArgs {
+    /// `auto` (`cell` where its tables fit, else `sharp`), `cell`, `sharp`, `paper`, `exponential`,
+    /// `chen` or `exponential-hamming`
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = parse_mechanism)]
+    mechanism: Named,
+
+    /// The privacy parameter: how much the odds of any two adjacent walks can change, as a
+    /// logarithm. An exact decimal or fraction
+    #[arg(long, value_name = "E")]
+    epsilon: Epsilon,
+
+    /// Protect walks whose states differ by at most this many nats in all
+    #[arg(
+        long,
+        value_name = "NATS",
+        conflicts_with = "substitutions",
+        required_unless_present = "substitutions"
+    )]
+    radius: Option<Radius>,
+
+    /// Protect walks that differ in at most this many states
+    #[arg(long, value_name = "COUNT")]
+    substitutions: Option<NonZeroU32>,
+
+    /// Override the distance: directed, symmetric, hamming, cell or cell-symmetric
+    #[arg(long, value_name = "NAME")]
+    distance: Option<Distance>,
+
+    /// Override the rule: permute-and-flip or exponential
+    #[arg(long, value_name = "NAME")]
+    rule: Option<Rule>,
+
+    /// Override the chain weight, from 0 up: how much a move's own unlikeliness counts against it
+    #[arg(long, value_name = "WEIGHT")]
+    chain_weight: Option<ChainWeight>,
+}
+
+/// A mechanism with the name it goes by.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) name: String,
+    pub(crate) mechanism: Arc<Mechanism>,
+}
+
+impl MechanismArgs {
+    /// Makes the mechanism on a model.
+    pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
+        let preset = match self.mechanism {
+            Named::Preset(preset) => preset,
+            Named::Auto if Cells::affordable(model.chain()).is_ok() => Preset::Cell,
+            Named::Auto => Preset::Sharp,
+        };
+        let base = preset.design();
+        let design = Design {
+            distance: self.distance.unwrap_or(base.distance),
+            rule: self.rule.unwrap_or(base.rule),
+            chain_weight: self.chain_weight.unwrap_or(base.chain_weight),
+        };
+        let name = if design == base {
+            preset.name().to_owned()
+        } else {
+            format!("{preset} with {design}")
+        };
+        let promise = self.promise();
+        if design == base && preset.counts_substitutions() && self.radius.is_some() {
+            bail!(
+                "`{preset}` protects a number of replaced states, not a radius; give \
+                 --substitutions 1 (or more) instead of --radius"
+            );
+        }
+        let mechanism = Mechanism::new(model.clone(), design, promise)?;
+        Ok(Chosen { name, mechanism: Arc::new(mechanism) })
+    }
+
+    /// What is promised.
+    pub(crate) fn promise(&self) -> Promise {
+        let unit = match (self.radius, self.substitutions) {
+            (Some(radius), _) => Unit::Radius(radius),
+            (None, Some(count)) => Unit::Substitutions(count),
+            (None, None) => unreachable!("one of the two is required"),
+        };
+        Promise { epsilon: self.epsilon, unit }
+    }
+}
+
+/// Reads a file whole, or says what is wrong with it.
+pub(crate) fn read_bytes(path: &PathBuf) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}

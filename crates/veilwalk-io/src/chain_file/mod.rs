@@ -1,0 +1,153 @@
+//! Chains in files: a square matrix, or a table of transitions.
+//!
+//! Which of the two a file is stands in its first line. A table of transitions has the header
+//! `from,to,probability` or `from,to,count`; anything else has to be a matrix, with the states'
+//! labels in the first line and the first column. A table that forgot its header must not pass for
+//! a matrix, so the first cell of a matrix may be neither a number nor one of the labels.
+
+mod matrix;
+mod transitions;
+mod write;
+
+use std::io::Read;
+use std::path::Path;
+
+use veilwalk::chain::{BuildOptions, BuildReport, Chain};
+
+use crate::lines::Lines;
+use crate::number::Quantity;
+use crate::read_error::{HeaderHint, ReadError, ReadErrorKind, shortened};
+use crate::table::Table;
+
+pub use write::write_chain;
+
+const ACCEPTED: &str = "from,to,probability; from,to,count; or, for a square matrix, an empty cell \
+                        followed by the labels of all states";
+
+/// Reads a chain from a file.
+///
+/// The file is UTF-8 text with fields separated by commas or tabs (the first line tells which), and
+/// one of:
+///
+/// - a table with the columns `from`, `to` and `probability`, in any order;
+/// - a table with the columns `from`, `to` and `count`, whose rows are divided by their sums;
+/// - a square matrix of probabilities, with the labels of the states in the first line and the first
+///   column. The rows may be in another order than the columns.
+///
+/// States are numbered in the order of the column `from` (then of `to`), or of a matrix's columns.
+///
+/// # Errors
+///
+/// If the file cannot be read, is not such a table, or does not make a chain. The message names the
+/// file and, where there is one, the line.
+pub fn read_chain(path: &Path, options: BuildOptions) -> Result<(Chain, BuildReport), ReadError> {
+    read_lines(Lines::open(path)?, options)
+}
+
+/// Reads a chain from anything, as [`read_chain`] does from a file. Messages call it `name`.
+///
+/// # Errors
+///
+/// As [`read_chain`].
+pub fn read_chain_from(
+    input: impl Read,
+    name: &str,
+    options: BuildOptions,
+) -> Result<(Chain, BuildReport), ReadError> {
+    read_lines(Lines::new(input, name), options)
+}
+
+fn read_lines<R: Read>(
+    lines: Lines<R>,
+    options: BuildOptions,
+) -> Result<(Chain, BuildReport), ReadError> {
+    let mut table = Table::new(lines, "from,to,probability")?;
+    let builder = match Layout::of(table.header()) {
+        Ok(Layout::Transitions(columns)) => transitions::read(&mut table, columns)?,
+        Ok(Layout::Matrix) => matrix::read(&mut table)?,
+        Err(hint) => return Err(unknown_header(&table, hint)),
+    };
+    let built = builder.build(options);
+    built.map_err(|error| table.lines().error(ReadErrorKind::Chain(error)))
+}
+
+/// How a file holds its chain.
+#[derive(Debug, PartialEq)]
+enum Layout {
+    Transitions(transitions::Columns),
+    Matrix,
+}
+
+impl Layout {
+    fn of(header: &[String]) -> Result<Self, HeaderHint> {
+        let find = |name: &str| header.iter().position(|c| c.trim().eq_ignore_ascii_case(name));
+        let (from, to) = (find("from"), find("to"));
+        let entry = find("probability")
+            .map(|column| (column, Quantity::Probability))
+            .or_else(|| find("count").map(|column| (column, Quantity::Count)));
+        if let (Some(from), Some(to), Some((entry, quantity))) = (from, to, entry) {
+            let known = [from, to, entry];
+            return match (0..header.len()).find(|column| !known.contains(column)) {
+                Some(extra) => Err(HeaderHint::ExtraColumn(header[extra].clone())),
+                None => Ok(Self::Transitions(transitions::Columns { from, to, entry, quantity })),
+            };
+        }
+        let corner = header[0].trim();
+        if header.len() < 2 {
+            return Err(match corner.contains(';') {
+                true => HeaderHint::Semicolons,
+                false => HeaderHint::Names,
+            });
+        }
+        if corner.parse::<f64>().is_ok()
+            || (!corner.is_empty() && header[1..].iter().any(|label| label == corner))
+        {
+            return Err(HeaderHint::NoHeader);
+        }
+        let starts_a_table = corner.eq_ignore_ascii_case("from") && to == Some(1);
+        if starts_a_table && header.len() <= 3 {
+            return Err(HeaderHint::Names);
+        }
+        Ok(Self::Matrix)
+    }
+}
+
+fn unknown_header<R: Read>(table: &Table<R>, hint: HeaderHint) -> ReadError {
+    let kind = ReadErrorKind::UnknownHeader {
+        found: shortened(&table.header().join(",")),
+        hint,
+        accepted: ACCEPTED,
+    };
+    table.lines().error_at(table.header_line(), kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(header: &str) -> Result<Layout, HeaderHint> {
+        let cells: Vec<String> = header.split(',').map(str::to_owned).collect();
+        Layout::of(&cells)
+    }
+
+    #[test]
+    fn headers_are_told_apart() {
+        for header in ["from,to,probability", "To, Count,FROM"] {
+            assert!(matches!(layout(header), Ok(Layout::Transitions(_))));
+        }
+        for header in [",a,b", "state,a,b", "state,1,2", ",from,to", "x,a", "from,a,b"] {
+            assert_eq!(layout(header), Ok(Layout::Matrix), "{header}");
+        }
+        for header in ["1,2,0.5", "a,a,0.5", "1,1,2"] {
+            assert_eq!(layout(header), Err(HeaderHint::NoHeader), "{header}");
+        }
+        for header in ["from,to", "from,to,weight", "from"] {
+            assert_eq!(layout(header), Err(HeaderHint::Names), "{header}");
+        }
+        assert_eq!(layout("from;to;count"), Err(HeaderHint::Semicolons));
+        let extra = Err(HeaderHint::ExtraColumn("when".into()));
+        assert_eq!(layout("from,to,count,when"), extra);
+        let extra = Err(HeaderHint::ExtraColumn("count".into()));
+        assert_eq!(layout("from,to,probability,count"), extra);
+    }
+}

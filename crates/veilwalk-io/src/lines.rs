@@ -1,0 +1,167 @@
+//! Text as an editor shows it: numbered lines, checked to be UTF-8.
+//!
+//! Everything this crate reads goes through here, so that a line number in a message is the one an
+//! editor shows, whatever the line endings and however many blank lines there are. A line is handed
+//! on as soon as its newline has arrived: on a pipe, nothing waits for the line after it.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::read_error::{ReadError, ReadErrorKind};
+
+/// What to do with blank lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blank {
+    /// Pass over them: between records they mean nothing.
+    Skip,
+    /// Keep them: inside a quoted field they are part of it.
+    Keep,
+}
+
+/// Numbered lines of text.
+pub(crate) struct Lines<R> {
+    input: BufReader<R>,
+    name: String,
+    /// The current line, which always ends in a newline.
+    text: String,
+    number: u64,
+    /// Whether the current line is yet to be handed out.
+    held: bool,
+}
+
+impl Lines<File> {
+    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Ok(Self::new(file, name)),
+            Err(error) => Err(ReadError::new(name, None, ReadErrorKind::from_io(error))),
+        }
+    }
+}
+
+impl<R: Read> Lines<R> {
+    const BUFFER: usize = 1 << 16;
+
+    pub(crate) fn new(input: R, name: impl Into<String>) -> Self {
+        Self {
+            input: BufReader::with_capacity(Self::BUFFER, input),
+            name: name.into(),
+            text: String::new(),
+            number: 0,
+            held: false,
+        }
+    }
+
+    /// Moves to the next line, and says whether there is one.
+    pub(crate) fn advance(&mut self, blank: Blank) -> Result<bool, ReadError> {
+        if std::mem::take(&mut self.held) {
+            return Ok(true);
+        }
+        loop {
+            if !self.read_line()? {
+                return Ok(false);
+            }
+            if blank == Blank::Keep || !self.is_blank() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Moves to the first line that is not blank, and keeps it for the next call of `advance`.
+    pub(crate) fn peek(&mut self) -> Result<Option<&str>, ReadError> {
+        self.held = self.advance(Blank::Skip)?;
+        Ok(self.held.then_some(self.text.as_str()))
+    }
+
+    /// The current line, with its ending.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The number of the current line, from one.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// An error about the file as a whole.
+    pub(crate) fn error(&self, kind: ReadErrorKind) -> ReadError {
+        ReadError::new(self.name.clone(), None, kind)
+    }
+
+    /// An error about one line.
+    pub(crate) fn error_at(&self, line: u64, kind: ReadErrorKind) -> ReadError {
+        ReadError::new(self.name.clone(), Some(line), kind)
+    }
+
+    fn read_line(&mut self) -> Result<bool, ReadError> {
+        let mut bytes = std::mem::take(&mut self.text).into_bytes();
+        bytes.clear();
+        match self.input.read_until(b'\n', &mut bytes) {
+            Ok(0) => return Ok(false),
+            Ok(_) => self.number += 1,
+            Err(error) => return Err(self.error(ReadErrorKind::from_io(error))),
+        }
+        if self.number == 1 && bytes.starts_with("\u{feff}".as_bytes()) {
+            bytes.drain(..3);
+        }
+        // The last line of a file may lack its newline; with it, all lines are alike.
+        if !bytes.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        self.text = String::from_utf8(bytes)
+            .map_err(|_| self.error_at(self.number, ReadErrorKind::NotUtf8))?;
+        Ok(true)
+    }
+
+    /// Tabs do not count as blank: in a table they are empty fields.
+    fn is_blank(&self) -> bool {
+        self.text.bytes().all(|b| matches!(b, b' ' | b'\r' | b'\n'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(text: &[u8], blank: Blank) -> Vec<(u64, String)> {
+        let mut lines = Lines::new(text, "t");
+        let mut seen = Vec::new();
+        while lines.advance(blank).unwrap() {
+            seen.push((lines.number(), lines.text().to_owned()));
+        }
+        seen
+    }
+
+    #[test]
+    fn lines_are_numbered_as_an_editor_does() {
+        let text = "\u{feff}a\r\n\r\n  \nb".as_bytes();
+        let skipped = numbered(text, Blank::Skip);
+        assert_eq!(skipped, [(1, "a\r\n".to_owned()), (4, "b\n".to_owned())]);
+        assert_eq!(numbered(text, Blank::Keep).len(), 4);
+        assert!(numbered(b"", Blank::Keep).is_empty());
+        assert!(numbered("\u{feff}".as_bytes(), Blank::Skip).is_empty());
+    }
+
+    #[test]
+    fn a_peeked_line_comes_again() {
+        let mut lines = Lines::new("\n\na\nb\n".as_bytes(), "t");
+        assert_eq!(lines.peek().unwrap(), Some("a\n"));
+        assert_eq!(lines.peek().unwrap(), Some("a\n"));
+        assert!(lines.advance(Blank::Skip).unwrap());
+        assert_eq!((lines.number(), lines.text()), (3, "a\n"));
+        assert_eq!(lines.peek().unwrap(), Some("b\n"));
+    }
+
+    #[test]
+    fn the_line_that_is_not_utf8_is_named() {
+        let mut lines = Lines::new(&b"a\n\xff\xfe\n"[..], "t");
+        assert!(lines.advance(Blank::Skip).unwrap());
+        let error = lines.advance(Blank::Skip).unwrap_err();
+        assert_eq!(error.line(), Some(2));
+    }
+}

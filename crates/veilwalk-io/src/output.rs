@@ -1,0 +1,138 @@
+//! A file that appears under its name only once it is complete.
+//!
+//! Everything goes to a temporary file in the same directory, which takes the final name in one
+//! step at the end. A run that fails half-way leaves what was there before, and no half of a release
+//! that could be mistaken for a whole one.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::write_error::{WriteError, WriteErrorKind};
+
+/// A file that is written in full before it takes its name.
+///
+/// Dropped without [`AtomicFile::commit`] it leaves nothing behind.
+#[derive(Debug)]
+pub struct AtomicFile {
+    name: String,
+    target: PathBuf,
+    out: BufWriter<NamedTempFile>,
+}
+
+impl AtomicFile {
+    const BUFFER: usize = 1 << 16;
+
+    /// Starts a file that will be at this path. A file that is there now stays until the commit; its
+    /// permissions go over to the new one. A link is followed.
+    ///
+    /// # Errors
+    ///
+    /// If the directory does not exist or cannot be written to, or the path is taken by something
+    /// that is not a plain file, or by a file that is read-only.
+    pub fn create(path: &Path) -> Result<Self, WriteError> {
+        let name = path.display().to_string();
+        let fail = |kind| WriteError::new(&name, kind);
+        let (target, permissions) = match fs::metadata(path) {
+            Ok(there) if !there.is_file() => return Err(fail(WriteErrorKind::NotAFile)),
+            Ok(there) if there.permissions().readonly() => {
+                return Err(fail(WriteErrorKind::ReadOnly));
+            }
+            Ok(there) => {
+                let target = fs::canonicalize(path).map_err(|e| fail(WriteErrorKind::Io(e)))?;
+                (target, Some(there.permissions()))
+            }
+            Err(_) if path.file_name().is_none() => return Err(fail(WriteErrorKind::NotAFile)),
+            // Whatever else is the matter shows when the temporary file is made beside it.
+            Err(_) => (path.to_owned(), None),
+        };
+        let directory = directory_of(&target);
+        let file = temporary_in(directory).map_err(|error| {
+            fail(match error.kind() {
+                io::ErrorKind::NotFound if !directory.is_dir() => {
+                    WriteErrorKind::NoDirectory(directory.display().to_string())
+                }
+                _ => {
+                    WriteErrorKind::Directory { directory: directory.display().to_string(), error }
+                }
+            })
+        })?;
+        if let Some(permissions) = permissions {
+            let set = file.as_file().set_permissions(permissions);
+            set.map_err(|error| fail(WriteErrorKind::Io(error)))?;
+        }
+        Ok(Self { out: BufWriter::with_capacity(Self::BUFFER, file), target, name })
+    }
+
+    /// The path as it was given.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Writes everything to the disk, and gives the file its name.
+    ///
+    /// # Errors
+    ///
+    /// If any of that fails; then what was at the path before is still there.
+    pub fn commit(self) -> Result<(), WriteError> {
+        let Self { name, target, out } = self;
+        let fail = |error| WriteError::io(&name, error);
+        let file = out.into_inner().map_err(|error| fail(error.into_error()))?;
+        file.as_file().sync_all().map_err(fail)?;
+        file.persist(&target).map_err(|error| fail(error.error))?;
+        sync_directory(directory_of(&target)).map_err(fail)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".veilwalk-").suffix(".tmp");
+    // Temporary files are private by default; this one becomes an ordinary file, with the
+    // permissions that the user's mask leaves.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory)
+}
+
+/// Makes the new name last through a loss of power, where the file system knows how.
+fn sync_directory(directory: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    match File::open(directory).and_then(|directory| directory.sync_all()) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput
+                    | io::ErrorKind::Unsupported
+                    | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            Ok(())
+        }
+        result => result,
+    }
+}

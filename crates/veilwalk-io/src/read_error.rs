@@ -1,0 +1,322 @@
+//! What can be wrong with a file that is read.
+//!
+//! A message is whole in itself: the file, the line as an editor counts it, what was found, and what
+//! to do. It already holds the text of its cause, so the error has no `source` to print after it.
+
+use std::fmt;
+use std::io;
+
+use thiserror::Error;
+use veilwalk::chain::{ChainError, InitialError, UnknownState};
+
+use crate::number::{NumberProblem, Quantity};
+use crate::walks::ColumnRole;
+
+/// Why a file could not be read: which file, which line, and what is wrong there.
+#[derive(Debug, Error)]
+pub struct ReadError {
+    file: String,
+    line: Option<u64>,
+    kind: Box<ReadErrorKind>,
+}
+
+impl ReadError {
+    /// An error in a file, with the line (from one) if it is about one line.
+    pub fn new(file: impl Into<String>, line: Option<u64>, kind: ReadErrorKind) -> Self {
+        Self { file: file.into(), line, kind: Box::new(kind) }
+    }
+
+    /// The name of the file, as it was given.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The line, counted from one, if the error is about one line.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        self.line
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ReadErrorKind {
+        &self.kind
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}, line {line}: {}", self.file, self.kind),
+            None => write!(f, "{}: {}", self.file, self.kind),
+        }
+    }
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadErrorKind {
+    /// No file of this name.
+    #[error("there is no such file; check the path")]
+    NotFound,
+    /// The operating system refused.
+    #[error("the file could not be read ({0}); check that it is a file you may read")]
+    Io(io::Error),
+    /// Nothing in the file.
+    #[error("the file is empty; it should start with a header line such as {expected}")]
+    Empty {
+        /// A header that would do.
+        expected: &'static str,
+    },
+    /// Bytes that are not text.
+    #[error("the text is not UTF-8; save the file with the encoding UTF-8")]
+    NotUtf8,
+    /// A quoted field that reaches the end of the file.
+    #[error(
+        "a field starts with a quote that is never closed; close it, or write a quote that is \
+         part of the field as \"\"\"\""
+    )]
+    UnclosedQuote,
+    /// A line with more or fewer fields than the header.
+    #[error(
+        "there are {found} fields where the header has {expected}; add or remove fields, and put \
+         a field that has the delimiter in it between quotes"
+    )]
+    FieldCount {
+        /// How many fields the header has.
+        expected: usize,
+        /// How many this line has.
+        found: usize,
+    },
+    /// A first line that is not a header this file may have.
+    #[error("the header {found:?} is not known; {hint}; accepted are {accepted}")]
+    UnknownHeader {
+        /// The first line.
+        found: String,
+        /// What seems to be the matter.
+        hint: HeaderHint,
+        /// The headers that would do.
+        accepted: &'static str,
+    },
+    /// A number that cannot be taken.
+    #[error(
+        "the {quantity} {found:?}{} {}",
+        .column.as_ref().map(|c| format!(" in column {c:?}")).unwrap_or_default(),
+        .problem.advice(*.quantity)
+    )]
+    BadNumber {
+        /// What the number stands for.
+        quantity: Quantity,
+        /// What was found.
+        found: String,
+        /// What is wrong with it.
+        problem: NumberProblem,
+        /// The column of a matrix it is in.
+        column: Option<String>,
+    },
+    /// A field that must not be empty.
+    #[error("the field in column {column:?} is empty; write a label there, or remove the line")]
+    EmptyField {
+        /// The column.
+        column: String,
+    },
+    /// A column of a matrix without a label.
+    #[error("column {column} has no label; give every state a label in the first line")]
+    UnlabelledColumn {
+        /// The column, counted from one.
+        column: usize,
+    },
+    /// Two columns of one name.
+    #[error("the columns {first} and {second} are both named {label:?}; rename one of them")]
+    DuplicateColumn {
+        /// The name.
+        label: String,
+        /// The first of them, counted from one.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// A state that has two rows.
+    #[error("the state {label:?} already has line {first_line}; give each state one line")]
+    DuplicateRow {
+        /// The label.
+        label: String,
+        /// The line it had before.
+        first_line: u64,
+    },
+    /// A transition given twice.
+    #[error(
+        "the transition from {from:?} to {to:?} is already on line {first_line}; give each \
+         transition once"
+    )]
+    DuplicateTransition {
+        /// Where the transition starts.
+        from: String,
+        /// Where it ends.
+        to: String,
+        /// The line it was on before.
+        first_line: u64,
+    },
+    /// A row of a matrix whose label is on no column.
+    #[error(
+        "the row {label:?} has no column of that label; the first line and the first column of a \
+         matrix hold the same labels"
+    )]
+    UnknownRow {
+        /// The label.
+        label: String,
+    },
+    /// Columns of a matrix whose label is on no row.
+    #[error("there is no row for {}; a matrix has one row for every column", listed(.labels))]
+    MissingRows {
+        /// The labels of the columns.
+        labels: Vec<String>,
+    },
+    /// The file does not make a chain.
+    #[error(transparent)]
+    Chain(ChainError),
+    /// The file does not make an initial distribution.
+    #[error("{0}; correct the column \"probability\"")]
+    Initial(InitialError),
+    /// A label that is not a state of the chain.
+    #[error("{0}; correct the label, or add the state to the chain")]
+    UnknownState(UnknownState),
+    /// A column that the header does not have.
+    #[error(
+        "there is no column {column:?} for {role}; the columns are {}; name one with {}",
+        listed(.found), .role.flag()
+    )]
+    MissingColumn {
+        /// The column that was asked for.
+        column: String,
+        /// What it was to hold.
+        role: ColumnRole,
+        /// The columns there are.
+        found: Vec<String>,
+    },
+    /// One column asked for twice.
+    #[error(
+        "the column {column:?} is asked for as {first} and again as {second}; name \
+         another with {}",
+        .second.flag()
+    )]
+    ColumnTwice {
+        /// The column.
+        column: String,
+        /// What it was asked for as.
+        first: ColumnRole,
+        /// What it was asked for as again.
+        second: ColumnRole,
+    },
+    /// A line that is not JSON.
+    #[error("the line is not JSON (column {column}: {problem}); write one object on each line")]
+    Json {
+        /// Where in the line, counted from one.
+        column: usize,
+        /// What the parser says.
+        problem: String,
+    },
+    /// A JSON value under a key that has to be a string or a whole number.
+    #[error("the value of {key:?} is {found}; write a string or a whole number")]
+    JsonType {
+        /// The key.
+        key: String,
+        /// What was found.
+        found: &'static str,
+    },
+    /// A key that is twice in one object.
+    #[error("the key {key:?} is there twice; keep one of them")]
+    JsonKeyTwice {
+        /// The key.
+        key: String,
+    },
+}
+
+impl ReadErrorKind {
+    pub(crate) fn from_io(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::NotFound,
+            _ => Self::Io(error),
+        }
+    }
+
+    /// Adds the column to an error about a number.
+    pub(crate) fn in_column(mut self, name: &str) -> Self {
+        if let Self::BadNumber { column, .. } = &mut self {
+            *column = Some(name.to_owned());
+        }
+        self
+    }
+}
+
+/// What seems to be the matter with a header that is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HeaderHint {
+    /// The first line looks like data.
+    NoHeader,
+    /// The fields seem to be separated by semicolons.
+    Semicolons,
+    /// There is a column too many.
+    ExtraColumn(String),
+    /// The names are not those of any table.
+    Names,
+}
+
+impl fmt::Display for HeaderHint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHeader => f.write_str("it looks like data: add a header line above it"),
+            Self::Semicolons => f.write_str("separate the fields with commas or tabs"),
+            Self::ExtraColumn(name) if name.is_empty() => {
+                f.write_str("remove the column without a name")
+            }
+            Self::ExtraColumn(name) => write!(f, "remove the column {name:?}"),
+            Self::Names => f.write_str("rename its columns"),
+        }
+    }
+}
+
+/// Text for a message, cut if it is long.
+pub(crate) fn shortened(text: &str) -> String {
+    const LONGEST: usize = 80;
+    match text.char_indices().nth(LONGEST) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// Names in quotes with commas between, or as many of them as a reader would want to see.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let mut shown: Vec<String> =
+        names.iter().take(MOST).map(|name| format!("{:?}", shortened(name))).collect();
+    if names.len() > MOST {
+        shown.push(format!("and {} more", names.len() - MOST));
+    }
+    shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        assert_eq!(shortened("abc"), "abc");
+        let long = shortened(&"é".repeat(200));
+        assert_eq!(long.chars().count(), 81);
+        let names: Vec<String> = (0..20).map(|i| format!("n{i}")).collect();
+        assert!(listed(&names).ends_with("\"n11\", and 8 more"));
+    }
+
+    #[test]
+    fn a_message_names_the_file_and_the_line() {
+        let error = ReadError::new("a.csv", Some(7), ReadErrorKind::NotUtf8);
+        assert!(error.to_string().starts_with("a.csv, line 7: the text"));
+        let error = ReadError::new("a.csv", None, ReadErrorKind::NotFound);
+        assert_eq!(error.to_string(), "a.csv: there is no such file; check the path");
+    }
+}

@@ -1,0 +1,223 @@
+//! Walks in files: one line for each step, with the trajectory it belongs to and the state.
+//!
+//! Lines of different trajectories may alternate; within one, the order of the lines is the order of
+//! the steps. Rows are read one at a time into the same buffers, and a row is given out as soon as
+//! its line is complete, so a pipe can be answered line by line.
+
+mod format;
+mod ndjson;
+mod options;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::lines::{Blank, Lines};
+use crate::read_error::{ReadError, ReadErrorKind};
+use crate::table::{Record, Table};
+
+use ndjson::Objects;
+
+pub use format::WalkFormat;
+pub use options::{ColumnRole, WalkOptions};
+
+/// Reads walks row by row.
+///
+/// ```
+/// use veilwalk_io::{WalkOptions, WalkReader};
+///
+/// let text = "when,who,where\n8:00,ann,home\n8:10,bob,shop\n9:00,ann,work\n";
+/// let options = WalkOptions {
+///     trajectory_column: "who".into(),
+///     state_column: "where".into(),
+///     keep: vec!["when".into()],
+///     ..Default::default()
+/// };
+/// let mut walks = WalkReader::new(text.as_bytes(), "trips.csv", options)?;
+/// let row = walks.next_row()?.unwrap();
+/// assert_eq!((row.line, row.trajectory, row.state), (2, "ann", "home"));
+/// assert_eq!(row.kept.collect::<Vec<_>>(), ["8:00"]);
+/// # Ok::<(), veilwalk_io::ReadError>(())
+/// ```
+pub struct WalkReader<R> {
+    source: Source<R>,
+    /// The columns in the order of the roles: trajectory, state, then those kept.
+    columns: Vec<usize>,
+    options: WalkOptions,
+    name: String,
+}
+
+#[expect(clippy::large_enum_variant, reason = "there is one for a whole file")]
+enum Source<R> {
+    Table(Table<R>),
+    Objects { lines: Lines<R>, objects: Objects },
+}
+
+impl WalkReader<File> {
+    /// Opens a file. If the options leave the format open, the file's extension tells it, or else
+    /// its first line.
+    ///
+    /// # Errors
+    ///
+    /// As [`WalkReader::new`], and if the file cannot be opened.
+    pub fn open(path: &Path, mut options: WalkOptions) -> Result<Self, ReadError> {
+        options.format = options.format.or_else(|| WalkFormat::from_path(path));
+        Self::from_lines(Lines::open(path)?, options)
+    }
+}
+
+impl<R: Read> WalkReader<R> {
+    /// Starts to read. If the options leave the format open, the first line tells it: NDJSON starts
+    /// with `{`. Messages call the input `name`.
+    ///
+    /// The first line of CSV, which names the columns, is read here.
+    ///
+    /// # Errors
+    ///
+    /// If there is no header line, or it lacks a column of the options, or the options ask for one
+    /// column twice.
+    pub fn new(input: R, name: &str, options: WalkOptions) -> Result<Self, ReadError> {
+        Self::from_lines(Lines::new(input, name), options)
+    }
+
+    fn from_lines(mut lines: Lines<R>, options: WalkOptions) -> Result<Self, ReadError> {
+        options.check().map_err(|kind| lines.error(kind))?;
+        let name = lines.name().to_owned();
+        let format = match options.format {
+            Some(format) => format,
+            None => lines.peek()?.map_or(WalkFormat::Csv, WalkFormat::of_line),
+        };
+        let (source, columns) = match format {
+            WalkFormat::Csv => {
+                let table = Table::new(lines, "trajectory,state")?;
+                let columns = find_columns(&options, table.header())
+                    .map_err(|kind| table.lines().error_at(table.header_line(), kind))?;
+                (Source::Table(table), columns)
+            }
+            WalkFormat::Ndjson => {
+                let names: Vec<String> = options.columns().map(|(_, n)| n.to_owned()).collect();
+                let columns = (0..names.len()).collect();
+                let objects = Objects::new(names);
+                (Source::Objects { lines, objects }, columns)
+            }
+        };
+        Ok(Self { source, columns, options, name })
+    }
+
+    /// The format that is read.
+    #[must_use]
+    pub fn format(&self) -> WalkFormat {
+        match self.source {
+            Source::Table(_) => WalkFormat::Csv,
+            Source::Objects { .. } => WalkFormat::Ndjson,
+        }
+    }
+
+    /// What messages call the input.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The next row, or nothing at the end.
+    ///
+    /// It waits for no more input than the line (or, if a quoted field has newlines in it, the
+    /// lines) of this row.
+    ///
+    /// # Errors
+    ///
+    /// If the line is not as the format and the options say. Reading on after an error is not
+    /// meaningful.
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, ReadError> {
+        let record = match &mut self.source {
+            Source::Table(table) => table.next_record()?,
+            Source::Objects { lines, objects } => match lines.advance(Blank::Skip)? {
+                false => None,
+                true => match objects.read(lines.text(), lines.number()) {
+                    Ok(record) => Some(record),
+                    Err(kind) => return Err(lines.error_at(lines.number(), kind)),
+                },
+            },
+        };
+        let Some(record) = record else {
+            return Ok(None);
+        };
+        let row = Row {
+            line: record.line,
+            trajectory: record.get(self.columns[0]),
+            state: record.get(self.columns[1]),
+            kept: Kept { record, columns: self.columns[2..].iter() },
+        };
+        let (trajectory, state) = (&self.options.trajectory_column, &self.options.state_column);
+        for (field, column) in [(row.trajectory, trajectory), (row.state, state)] {
+            if field.is_empty() {
+                let column = column.clone();
+                let kind = ReadErrorKind::EmptyField { column };
+                return Err(ReadError::new(&self.name, Some(row.line), kind));
+            }
+        }
+        Ok(Some(row))
+    }
+}
+
+/// The places in a header of the columns that the options ask for.
+fn find_columns(options: &WalkOptions, header: &[String]) -> Result<Vec<usize>, ReadErrorKind> {
+    let find = |(role, name): (ColumnRole, &str)| {
+        let mut places = (0..header.len()).filter(|&place| header[place].trim() == name.trim());
+        match (places.next(), places.next()) {
+            (Some(only), None) => Ok(only),
+            (Some(first), Some(second)) => Err(ReadErrorKind::DuplicateColumn {
+                label: name.to_owned(),
+                first: first + 1,
+                second: second + 1,
+            }),
+            (None, _) => Err(ReadErrorKind::MissingColumn {
+                column: name.to_owned(),
+                role,
+                found: header.to_vec(),
+            }),
+        }
+    };
+    options.columns().map(find).collect()
+}
+
+impl<R> std::fmt::Debug for WalkReader<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WalkReader").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// One step of one walk.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Row<'a> {
+    /// The line it starts on, from one.
+    pub line: u64,
+    /// The name of the trajectory; not empty.
+    pub trajectory: &'a str,
+    /// The label of the state; not empty.
+    pub state: &'a str,
+    /// The values of the kept columns, in the order of [`WalkOptions::keep`].
+    pub kept: Kept<'a>,
+}
+
+/// The values of the kept columns of a row.
+#[derive(Clone, Debug)]
+pub struct Kept<'a> {
+    record: Record<'a>,
+    columns: std::slice::Iter<'a, usize>,
+}
+
+impl<'a> Iterator for Kept<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        self.columns.next().map(|&column| self.record.get(column))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.columns.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Kept<'_> {}

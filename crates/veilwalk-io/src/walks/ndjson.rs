@@ -1,0 +1,225 @@
+//! Rows as JSON objects, one on each line.
+//!
+//! The parser hands the wanted values straight into one buffer, in the order of the roles, so that a
+//! row of JSON looks like a row of a table to the rest and costs no allocation. All other keys are
+//! passed over.
+
+use std::fmt;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::ColumnRole;
+use crate::read_error::ReadErrorKind;
+use crate::table::Record;
+
+/// The wanted values of the current line.
+pub(super) struct Objects {
+    names: Vec<String>,
+    values: Values,
+}
+
+/// Values as they came, and where each of the wanted ones is.
+#[derive(Default)]
+struct Values {
+    /// In the order of the keys on the line.
+    found: String,
+    places: Vec<Option<(usize, usize)>>,
+    problem: Option<ReadErrorKind>,
+    /// In the order of the names.
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Objects {
+    pub(super) fn new(names: Vec<String>) -> Self {
+        Self { names, values: Values::default() }
+    }
+
+    pub(super) fn read(&mut self, line: &str, number: u64) -> Result<Record<'_>, ReadErrorKind> {
+        let Self { names, values } = self;
+        values.clear(names.len());
+        let mut parser = serde_json::Deserializer::from_str(line.trim_end());
+        Object { names, values }
+            .deserialize(&mut parser)
+            .and_then(|()| parser.end())
+            .map_err(|error| json_error(&error))?;
+        if let Some(problem) = values.problem.take() {
+            return Err(problem);
+        }
+        if let Some(missing) = values.places.iter().position(Option::is_none) {
+            return Err(missing_key(names, missing, line));
+        }
+        values.arrange();
+        Ok(Record { line: number, text: &values.text, ends: &values.ends, gap: 0 })
+    }
+}
+
+impl Values {
+    fn clear(&mut self, names: usize) {
+        self.found.clear();
+        self.places.clear();
+        self.places.resize(names, None);
+        self.problem = None;
+    }
+
+    /// Copies the values into the order of the names.
+    fn arrange(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+        for &(start, end) in self.places.iter().flatten() {
+            self.text.push_str(&self.found[start..end]);
+            self.ends.push(self.text.len());
+        }
+    }
+
+    /// Notes the first thing that is wrong; the parser goes on, so that a line that is not JSON at
+    /// all is told first.
+    fn note(&mut self, problem: ReadErrorKind) {
+        self.problem.get_or_insert(problem);
+    }
+}
+
+fn json_error(error: &serde_json::Error) -> ReadErrorKind {
+    let text = error.to_string();
+    // The parser saw one line only: its own line number is always one.
+    let problem = text.split(" at line ").next().unwrap_or(&text);
+    ReadErrorKind::Json { column: error.column().max(1), problem: problem.to_owned() }
+}
+
+fn missing_key(names: &[String], missing: usize, line: &str) -> ReadErrorKind {
+    let object: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(line).unwrap_or_default();
+    ReadErrorKind::MissingColumn {
+        column: names[missing].clone(),
+        role: match missing {
+            0 => ColumnRole::Trajectory,
+            1 => ColumnRole::State,
+            _ => ColumnRole::Kept,
+        },
+        found: object.into_iter().map(|(key, _)| key).collect(),
+    }
+}
+
+/// Reads an object, keeping the values under the wanted names.
+struct Object<'a> {
+    names: &'a [String],
+    values: &'a mut Values,
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Self { names, values } = self;
+        while let Some(wanted) = map.next_key_seed(Key(names))? {
+            let Some(place) = wanted else {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            let start = values.found.len();
+            if let Some(found) = map.next_value_seed(Cell(&mut values.found))? {
+                let key = names[place].clone();
+                values.note(ReadErrorKind::JsonType { key, found });
+            }
+            let end = values.found.len();
+            if values.places[place].replace((start, end)).is_some() {
+                let key = names[place].clone();
+                values.note(ReadErrorKind::JsonKeyTwice { key });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads a key, and gives its place among the wanted names.
+struct Key<'a>(&'a [String]);
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E: de::Error>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().position(|name| name == key))
+    }
+}
+
+/// Reads a string or a whole number into a buffer; of anything else, gives what it is.
+struct Cell<'a>(&'a mut String);
+
+type Refused = Option<&'static str>;
+
+impl<'de> DeserializeSeed<'de> for Cell<'_> {
+    type Value = Refused;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Refused, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Cell<'_> {
+    type Value = Refused;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string or a whole number")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Refused, E> {
+        self.0.push_str(text);
+        Ok(None)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Refused, E> {
+        self.0.push_str(itoa::Buffer::new().format(number));
+        Ok(None)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Refused, E> {
+        self.0.push_str(itoa::Buffer::new().format(number));
+        Ok(None)
+    }
+
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Refused, E> {
+        Ok(Some("a number with a fraction, an exponent or over 64 bits"))
+    }
+
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Refused, E> {
+        Ok(Some("true or false"))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Refused, E> {
+        Ok(Some("null"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Refused, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Some("a list"))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Refused, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Some("an object"))
+    }
+}

@@ -1,0 +1,241 @@
+//! Cells: which candidate is the right answer, and how far every state is from each cell.
+//!
+//! See [`mechanism::cell`](crate::mechanism::cell) for what they are good for.
+
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
+use thiserror::Error;
+
+use super::DistanceTable;
+use crate::chain::{Chain, StateId};
+use crate::nats::Nats;
+
+/// What "nearest" means when the right answer is chosen. The guarantee is the same either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Nearest {
+    /// Smallest `d(y, x)`.
+    Directed,
+    /// Smallest `max(d(y, x), d(x, y))`.
+    Symmetric,
+}
+
+/// The right answers for every last released state and real state, and the distances to the cells.
+///
+/// The distances are made when first asked for: substitutions need none.
+pub struct Cells {
+    states: usize,
+    /// Where the successors of each state start in the list of transitions.
+    row_starts: Vec<usize>,
+    /// For each last state, the place among its successors of the right answer for each real state.
+    best: Vec<u16>,
+    symmetric: Arc<DistanceTable>,
+    /// Each candidate itself, for cells that are empty.
+    candidates: Vec<StateId>,
+    distances: OnceLock<Vec<Nats>>,
+}
+
+/// Tables that would not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "cells on this chain ({states} states, {transitions} transitions) need a table of {:.1} GiB, \
+     and the limit is {:.1} GiB; use the mechanism `sharp`, which needs only distances",
+    gib(*entries),
+    gib(Cells::MOST_ENTRIES)
+)]
+pub struct CellsTooLarge {
+    /// How many states there are.
+    pub states: usize,
+    /// How many transitions there are.
+    pub transitions: usize,
+    /// How many entries the table would have.
+    pub entries: u64,
+}
+
+fn gib(entries: u64) -> f64 {
+    entries as f64 * 4.0 / (1u64 << 30) as f64
+}
+
+impl Cells {
+    /// The most entries (states times transitions) a table may have: 1.25 GiB.
+    pub const MOST_ENTRIES: u64 = 5 << 26;
+
+    /// Refuses a chain whose tables would not fit, before anything is computed.
+    ///
+    /// # Errors
+    ///
+    /// If they would not fit.
+    pub fn affordable(chain: &Chain) -> Result<(), CellsTooLarge> {
+        let (states, transitions) = (chain.len(), chain.transitions());
+        let entries = states as u64 * transitions as u64;
+        let too_wide = chain.largest_out_degree() > usize::from(u16::MAX);
+        if entries > Self::MOST_ENTRIES || too_wide {
+            return Err(CellsTooLarge { states, transitions, entries });
+        }
+        Ok(())
+    }
+
+    /// Finds the right answers.
+    pub(crate) fn new(
+        chain: &Chain,
+        directed: &DistanceTable,
+        symmetric: &Arc<DistanceTable>,
+        nearest: Nearest,
+    ) -> Result<Self, CellsTooLarge> {
+        Self::affordable(chain)?;
+        let states = chain.len();
+        let by = match nearest {
+            Nearest::Directed => directed,
+            Nearest::Symmetric => symmetric,
+        };
+        let mut best = vec![0u16; states * states];
+        best.par_chunks_mut(states).enumerate().for_each(|(z, row)| {
+            let order = by_preference(chain, StateId::new(z));
+            for (x, slot) in row.iter_mut().enumerate() {
+                let to_x = by.to(StateId::new(x));
+                // The first of the smallest: `order` has settled the ties.
+                let nearest = order.iter().min_by_key(|&&(_, y)| to_x[y.index()]);
+                *slot = nearest.expect("every state has a successor").0;
+            }
+        });
+        Ok(Self {
+            states,
+            row_starts: (0..states).map(|z| chain.row(StateId::new(z)).start).collect(),
+            best,
+            symmetric: symmetric.clone(),
+            candidates: chain.states().flat_map(|z| chain.successors(z).iter().copied()).collect(),
+            distances: OnceLock::new(),
+        })
+    }
+
+    fn successors(&self, previous: StateId) -> std::ops::Range<usize> {
+        let next = self.row_starts.get(previous.index() + 1);
+        self.row_starts[previous.index()]..next.copied().unwrap_or(self.candidates.len())
+    }
+
+    /// The place, among the successors of `previous`, of the right answer for `real`.
+    #[inline]
+    #[must_use]
+    pub fn best(&self, previous: StateId, real: StateId) -> usize {
+        usize::from(self.best[previous.index() * self.states + real.index()])
+    }
+
+    /// The distance of `real` to the cell of each successor of `previous`.
+    #[inline]
+    #[must_use]
+    pub fn distances(&self, previous: StateId, real: StateId) -> &[Nats] {
+        let row = self.successors(previous);
+        let start = row.start * self.states + real.index() * row.len();
+        &self.table()[start..start + row.len()]
+    }
+
+    pub(crate) fn symmetric(&self) -> &DistanceTable {
+        &self.symmetric
+    }
+
+    pub(crate) fn states(&self) -> usize {
+        self.states
+    }
+
+    fn table(&self) -> &[Nats] {
+        self.distances.get_or_init(|| self.compute())
+    }
+
+    /// All distances to cells: for each last state, the smallest of the rows of the symmetric table
+    /// that belong to each cell.
+    ///
+    /// # Complexity
+    ///
+    /// |S|³ minima of whole numbers, in runs of [`TILE`] that the compiler turns into vector
+    /// instructions. The columns are taken tile by tile, so that the part of the table in use stays
+    /// in the cache while all last states go through it.
+    fn compute(&self) -> Vec<Nats> {
+        let n = self.states;
+        let cells: Vec<Vec<u16>> = (0..n).into_par_iter().map(|z| self.members(z)).collect();
+        let mut table = vec![Nats::ZERO; self.candidates.len() * n];
+        let mut parts = Vec::with_capacity(n);
+        let mut rest = table.as_mut_slice();
+        for z in 0..n {
+            let (part, after) = rest.split_at_mut(self.successors(StateId::new(z)).len() * n);
+            parts.push(part);
+            rest = after;
+        }
+        let mut tile = vec![[Nats::MAX; TILE]; n];
+        for first in (0..n).step_by(TILE) {
+            let width = TILE.min(n - first);
+            tile.par_iter_mut().enumerate().for_each(|(x, row)| {
+                row[..width].copy_from_slice(&self.symmetric.to(StateId::new(x))[first..][..width]);
+            });
+            parts.par_iter_mut().enumerate().for_each_init(Vec::new, |nearest, (z, part)| {
+                self.fill_part(z, &cells[z], &tile, nearest);
+                let degree = nearest.len();
+                let columns = part[first * degree..][..width * degree].chunks_exact_mut(degree);
+                for (column, out) in columns.enumerate() {
+                    out.iter_mut().zip(nearest.iter()).for_each(|(slot, row)| *slot = row[column]);
+                }
+            });
+        }
+        table
+    }
+
+    /// For each successor of `z`, the smallest entry of the tile's rows in its cell.
+    fn fill_part(
+        &self,
+        z: usize,
+        order: &[u16],
+        tile: &[[Nats; TILE]],
+        out: &mut Vec<[Nats; TILE]>,
+    ) {
+        let successors = self.successors(StateId::new(z));
+        out.clear();
+        out.resize(successors.len(), [Nats::MAX; TILE]);
+        let best = &self.best[z * self.states..][..self.states];
+        for run in order.chunk_by(|&a, &b| best[usize::from(a)] == best[usize::from(b)]) {
+            let mut least = [Nats::MAX; TILE];
+            for &x in run {
+                let row = &tile[usize::from(x)];
+                least.iter_mut().zip(row).for_each(|(a, b)| *a = (*a).min(*b));
+            }
+            out[usize::from(best[usize::from(run[0])])] = least;
+        }
+        // The nearest state of a cell that has states is never at the ceiling from everything, so
+        // a row that is still untouched is an empty cell: the candidate stands for itself.
+        let mut full = vec![false; successors.len()];
+        order.iter().for_each(|&x| full[usize::from(best[usize::from(x)])] = true);
+        for (place, candidate) in self.candidates[successors].iter().enumerate() {
+            if !full[place] {
+                out[place] = tile[candidate.index()];
+            }
+        }
+    }
+
+    /// All states, in the order of the cells of `z` they are in.
+    fn members(&self, z: usize) -> Vec<u16> {
+        let best = &self.best[z * self.states..][..self.states];
+        let mut order: Vec<u16> = (0..self.states as u16).collect();
+        order.sort_unstable_by_key(|&x| (best[usize::from(x)], x));
+        order
+    }
+}
+
+/// Columns worked on at a time: 512 bytes of a row, so that the rows of four thousand states take
+/// two megabytes.
+const TILE: usize = 128;
+
+/// The successors of a state with their places, likelier ones first, then by state order.
+fn by_preference(chain: &Chain, z: StateId) -> Vec<(u16, StateId)> {
+    let probabilities = chain.probabilities(z);
+    let mut order: Vec<(u16, StateId)> =
+        chain.successors(z).iter().enumerate().map(|(place, &y)| (place as u16, y)).collect();
+    order.sort_by(|a, b| {
+        let p = |place: u16| probabilities[usize::from(place)];
+        p(b.0).total_cmp(&p(a.0)).then(a.1.cmp(&b.1))
+    });
+    order
+}
+
+impl std::fmt::Debug for Cells {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cells").field("states", &self.states).finish_non_exhaustive()
+    }
+}

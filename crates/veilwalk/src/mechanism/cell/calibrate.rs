@@ -1,0 +1,302 @@
+//! A scale for each last released state, with a certificate.
+//!
+//! The module [above](super) has the argument; here are the numbers: the closed form, the exact
+//! scale, and what is certified of either.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use super::Calibration;
+use crate::chain::StateId;
+use crate::distance::{Cells, DistanceTable};
+use crate::mechanism::{CostScale, Design, Promise, Rule, ScaleError, Unit, log_kernel_of};
+use crate::model::Model;
+use crate::nats::Nats;
+use crate::rational::Rational;
+
+/// What is added to a computed loss, in nats, before it is compared with what is allowed.
+///
+/// A logarithm of a kernel is a sum of at most 65,535 positive terms, each good to a few units in the
+/// last place; twice such an error is below 10⁻¹⁰. (Quadrature for permute-and-flip loses some more
+/// where `1 − p·u` is small, at nodes whose weight in the integral is as small.)
+pub const ROUNDING: f64 = 1e-10;
+
+/// How many pairs of states one last state may have audited at a time; a scale that would need more
+/// is not taken.
+const MOST_AUDITED: usize = 4_000_000;
+
+/// How a scale was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obtained {
+    /// Half of what is allowed per nat: the general argument.
+    Half,
+    /// The closed form with the range of the rule's factor.
+    ClosedForm,
+    /// The largest scale whose audited loss is allowed.
+    Audited,
+    /// Randomised response: the scale is exact.
+    Exact,
+}
+
+/// The scale of one last released state, and what is certified of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellScale {
+    /// The scale, η among its parts.
+    pub scale: CostScale,
+    /// At least the largest loss per nat (for substitutions: per substitution) at this scale.
+    pub loss: f64,
+    /// How the scale was found.
+    pub obtained: Obtained,
+}
+
+/// What is allowed per nat, or per substitution: `λ = ε/ρ` or `ε/b`, rounded down.
+pub(super) fn allowed(promise: Promise) -> Rational {
+    let epsilon = promise.epsilon.value();
+    let (above, below) = match promise.unit {
+        Unit::Radius(radius) => (radius.value().numerator(), radius.value().denominator()),
+        Unit::Substitutions(b) => (b.get().into(), 1),
+    };
+    Rational::floor_to_32_bits(
+        u128::from(epsilon.numerator()) * u128::from(below),
+        u128::from(epsilon.denominator()) * u128::from(above),
+    )
+}
+
+/// Scales for all last states.
+pub(in crate::mechanism) fn calibrated(
+    model: &Model,
+    cells: &Cells,
+    design: Design,
+    promise: Promise,
+    calibration: Calibration,
+) -> Result<Vec<CellScale>, ScaleError> {
+    let lambda = allowed(promise);
+    if lambda.numerator() == 0 {
+        return Err(ScaleError::TooSmall { promise });
+    }
+    let randomised_response =
+        design.rule == Rule::Exponential && design.chain_weight.value().is_zero();
+    let pairs = match promise.unit {
+        Unit::Substitutions(_) if randomised_response => {
+            let scale = CostScale::new(lambda, design.chain_weight);
+            let exact = CellScale { scale, loss: lambda.as_f64(), obtained: Obtained::Exact };
+            return Ok(vec![exact; model.chain().len()]);
+        }
+        Unit::Substitutions(_) => Vec::new(),
+        Unit::Radius(_) => pairs_by_distance(cells.symmetric()),
+    };
+    let states: Vec<StateId> = model.chain().states().collect();
+    Ok(states
+        .into_par_iter()
+        .map(|z| {
+            State::new(model, cells, design, promise, lambda, &pairs, z).calibrate(calibration)
+        })
+        .collect())
+}
+
+/// All pairs of different states at a positive distance, closest first.
+fn pairs_by_distance(symmetric: &DistanceTable) -> Vec<(Nats, u32, u32)> {
+    let n = symmetric.states() as u32;
+    let mut pairs: Vec<(Nats, u32, u32)> = (0..n)
+        .into_par_iter()
+        .flat_map_iter(|x| {
+            let row = symmetric.to(StateId::new(x as usize));
+            (x + 1..n).map(move |y| (row[y as usize], x, y)).filter(|p| p.0 > Nats::ZERO)
+        })
+        .collect();
+    pairs.par_sort_unstable();
+    pairs
+}
+
+/// One last state, with the costs of every kind of real state.
+struct State<'a> {
+    design: Design,
+    lambda: Rational,
+    weights: &'a [Nats],
+    /// Distances of the candidates for each kind of real state. For a radius every real state is a
+    /// kind of its own; for substitutions only the right answer matters.
+    kinds: Vec<Cow<'a, [Nats]>>,
+    /// Pairs of kinds with their distance, closest first.
+    pairs: Pairs<'a>,
+}
+
+enum Pairs<'a> {
+    Listed(&'a [(Nats, u32, u32)]),
+    /// Every two kinds, one substitution apart.
+    All,
+}
+
+/// The logarithms of the kernel of each kind at some scale.
+struct Trial {
+    log_kernels: Vec<f64>,
+    /// `A_z`, how much what the rule adds to the costs varies, rounded up.
+    range: f64,
+}
+
+impl<'a> State<'a> {
+    fn new(
+        model: &'a Model,
+        cells: &'a Cells,
+        design: Design,
+        promise: Promise,
+        lambda: Rational,
+        pairs: &'a [(Nats, u32, u32)],
+        z: StateId,
+    ) -> Self {
+        let weights = model.chain().weights(z);
+        let (kinds, pairs) = match promise.unit {
+            Unit::Radius(_) => {
+                let row = |x| Cow::Borrowed(cells.distances(z, StateId::new(x)));
+                ((0..cells.states()).map(row).collect(), Pairs::Listed(pairs))
+            }
+            Unit::Substitutions(_) => {
+                let one = Nats::from_units(Nats::PER_NAT);
+                let row = |best| {
+                    let cost = |y| if y == best { Nats::ZERO } else { one };
+                    (0..weights.len()).map(cost).collect()
+                };
+                ((0..weights.len()).map(row).collect(), Pairs::All)
+            }
+        };
+        Self { design, lambda, weights, kinds, pairs }
+    }
+
+    fn calibrate(&self, calibration: Calibration) -> CellScale {
+        let lambda = self.lambda.as_f64();
+        let half = CostScale::new(halved(self.lambda), self.design.chain_weight);
+        let (mut best, mut trial, mut obtained) = (half, self.trial(half), Obtained::Half);
+        // One candidate only: nothing can be told from it.
+        if self.weights.len() == 1 {
+            let scale = CostScale::new(self.lambda, self.design.chain_weight);
+            return CellScale { scale, loss: 0.0, obtained: Obtained::ClosedForm };
+        }
+        let mut search = |accepts: &dyn Fn(CostScale, &Trial) -> bool, how| {
+            let (mut low, mut high) = (best.eta().as_f64() / lambda, 1.0);
+            // Up to 2^-11 of λ: beyond that nothing is gained that anyone could see.
+            for round in 0..12 {
+                let middle = if round == 0 { high } else { (low + high) / 2.0 };
+                let scale = CostScale::new(share(self.lambda, middle), self.design.chain_weight);
+                let candidate = self.trial(scale);
+                if accepts(scale, &candidate) {
+                    (low, best, trial, obtained) = (middle, scale, candidate, how);
+                    if round == 0 {
+                        break;
+                    }
+                } else {
+                    high = middle;
+                }
+            }
+        };
+        // Whatever the closed form takes, the audit takes as well, so of two searches over the same
+        // places the exact one never ends lower.
+        match calibration {
+            Calibration::Theorem => {
+                search(&|scale, trial| self.closed_form_holds(scale, trial), Obtained::ClosedForm);
+            }
+            Calibration::Exact => {
+                let allowed =
+                    |scale, trial: &Trial| self.largest_loss(scale, trial, lambda) <= lambda;
+                search(&allowed, Obtained::Audited);
+            }
+        }
+        let settled = if self.is_small() { 0.0 } else { lambda };
+        let loss = self.largest_loss(best, &trial, settled).min(2.0 * best.eta().as_f64());
+        CellScale { scale: best, loss, obtained }
+    }
+
+    /// Whether all pairs can be looked at without anyone waiting for it.
+    fn is_small(&self) -> bool {
+        match self.pairs {
+            Pairs::Listed(pairs) => pairs.len() <= 100_000,
+            Pairs::All => true,
+        }
+    }
+
+    fn trial(&self, scale: CostScale) -> Trial {
+        let width = self.weights.len();
+        let denominator = scale.denominator() as f64;
+        let mut log_kernels = vec![0.0; self.kinds.len() * width];
+        let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); width];
+        let mut costs = Vec::with_capacity(width);
+        for (kind, distances) in self.kinds.iter().enumerate() {
+            costs.clear();
+            costs.extend(distances.iter().zip(self.weights).map(|(&d, &w)| scale.cost(d, w)));
+            let out = &mut log_kernels[kind * width..][..width];
+            log_kernel_of(self.design.rule, &costs, scale, out);
+            for (((low, high), log), cost) in ranges.iter_mut().zip(&*out).zip(&costs) {
+                let factor = log + *cost as f64 / denominator;
+                *low = low.min(factor);
+                *high = high.max(factor);
+            }
+        }
+        let range = ranges.iter().map(|(low, high)| high - low).fold(0.0, f64::max);
+        Trial { log_kernels, range: range + ROUNDING }
+    }
+
+    fn smallest_distance(&self) -> f64 {
+        match self.pairs {
+            Pairs::Listed(pairs) => pairs.first().map_or(f64::INFINITY, |p| p.0.as_f64()),
+            Pairs::All => 1.0,
+        }
+    }
+
+    /// `A_z ≤ (λ − η)·m_min`.
+    fn closed_form_holds(&self, scale: CostScale, trial: &Trial) -> bool {
+        let spare = self.lambda.as_f64() - scale.eta().as_f64();
+        trial.range + ROUNDING <= spare * self.smallest_distance()
+    }
+
+    /// At least the largest loss per nat of distance (or per substitution). Pairs are looked at from
+    /// the closest on, until the bound `η + A_z/m` for all that remain is at most `settled`, or at
+    /// most what was found. Infinite where too many pairs would have to be looked at.
+    fn largest_loss(&self, scale: CostScale, trial: &Trial, settled: f64) -> f64 {
+        let mut largest = 0f64;
+        match self.pairs {
+            Pairs::All => {
+                for a in 0..self.kinds.len() {
+                    for b in 0..a {
+                        largest = largest.max(self.loss(trial, a, b));
+                    }
+                }
+            }
+            Pairs::Listed(pairs) => {
+                for (audited, &(distance, a, b)) in pairs.iter().enumerate() {
+                    let m = distance.as_f64();
+                    let bound = scale.eta().as_f64() + trial.range / m;
+                    if bound <= largest.max(settled) {
+                        return largest.max(bound);
+                    }
+                    if audited == MOST_AUDITED {
+                        return f64::INFINITY;
+                    }
+                    largest = largest.max(self.loss(trial, a as usize, b as usize) / m);
+                    if largest > self.lambda.as_f64() {
+                        return largest;
+                    }
+                }
+            }
+        }
+        largest
+    }
+
+    fn loss(&self, trial: &Trial, a: usize, b: usize) -> f64 {
+        let width = self.weights.len();
+        let row = |kind: usize| &trial.log_kernels[kind * width..][..width];
+        let difference = row(a).iter().zip(row(b)).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
+        difference + ROUNDING
+    }
+}
+
+fn halved(value: Rational) -> Rational {
+    Rational::floor_to_32_bits(value.numerator().into(), 2 * u128::from(value.denominator()))
+}
+
+/// `λ` times a share of at most one, rounded down.
+fn share(lambda: Rational, share: f64) -> Rational {
+    const PARTS: f64 = (1u64 << 20) as f64;
+    Rational::floor_to_32_bits(
+        u128::from(lambda.numerator()) * (share * PARTS) as u128,
+        u128::from(lambda.denominator()) * PARTS as u128,
+    )
+}
