@@ -163,7 +163,7 @@ fn a_doubled_scale_is_caught_twice_over() {
     let claimed = preset(&model, Preset::ExponentialHamming, "1", "1");
     let eta = claimed.scale(StateId::new(0)).eta();
     let twice = veilwalk::rational::Rational::new(4 * eta.numerator(), eta.denominator()).unwrap();
-    let broken = Mechanism::with_scale(model.clone(), claimed.design(), twice);
+    let broken = Mechanism::with_scale(model.clone(), claimed.design(), twice).unwrap();
     let mut randomness = randomness(&claimed, 9);
     let walk = randomness.walk(b"audit");
     let report = check(&claimed, &mut StepSampler::new(&broken, randomness.at(&walk, 0, None)));
@@ -171,7 +171,7 @@ fn a_doubled_scale_is_caught_twice_over() {
     let proven = |f: &Finding| matches!(f, Finding::LossAboveClaim { .. });
     assert!(report.findings.iter().any(proven), "{report}");
     let twice = veilwalk::rational::Rational::new(2 * eta.numerator(), eta.denominator()).unwrap();
-    let broken = Mechanism::with_scale(model, claimed.design(), twice);
+    let broken = Mechanism::with_scale(model, claimed.design(), twice).unwrap();
     let words = randomness.at(&walk, 1, None);
     assert_eq!(check(&claimed, &mut StepSampler::new(&broken, words)).verdict, Verdict::Failed);
 }

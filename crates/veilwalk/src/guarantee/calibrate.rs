@@ -23,7 +23,7 @@
 //! **Transitions only.** Where the pairs are too many, their losses are bounded by sums along paths
 //! of transitions, which are upper bounds and so keep the promise just as well.
 //!
-//! Trial scales are fractions, and the audit that accepts the last one is its certificate: nothing
+//! Trial factors are fractions, and the audit that accepts the last one is its certificate: nothing
 //! depends on how the search came by it. The search takes it that a larger scale loses more.
 
 use std::fmt;
@@ -52,12 +52,12 @@ const LARGEST_GAIN: f64 = 1024.0;
 
 /// What a calibration found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Calibration {
+pub struct Calibrated {
     /// The scale of the theorem; the smallest, where it differs between states.
     pub theorem_scale: f64,
-    /// The calibrated scale.
+    /// The calibrated scale; the smallest, where it differs between states.
     pub scale: f64,
-    /// The calibrated scale over the theorem's.
+    /// What every scale was multiplied by.
     pub gain: f64,
     /// ε as promised.
     pub epsilon: f64,
@@ -69,7 +69,7 @@ pub struct Calibration {
     pub trials: u32,
 }
 
-impl fmt::Display for Calibration {
+impl fmt::Display for Calibrated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pairs = match self.coverage {
             Coverage::AllPairs => "every pair that matters",
@@ -121,7 +121,10 @@ pub enum CalibrationError {
 
 /// The same mechanism with the largest scale whose audited loss keeps its promise.
 ///
-/// `theorem` is the mechanism as [`Mechanism::new`] makes it. Its scale is where the search starts.
+/// `theorem` is the mechanism as [`Mechanism::new`] makes it. Its scale is where the search starts;
+/// where scales differ from one last state to the next, as for cells, all are multiplied by the
+/// same factor. (Cells come calibrated for each last state already; what can be left to gain for
+/// them is that few replaced states fit into the radius.)
 ///
 /// # Errors
 ///
@@ -144,27 +147,29 @@ pub fn calibrate(
     theorem: &Mechanism,
     effort: Effort,
     watch: Watch<'_>,
-) -> Result<(Mechanism, Calibration), CalibrationError> {
+) -> Result<(Mechanism, Calibrated), CalibrationError> {
     let promise = theorem.promise().ok_or(CalibrationError::NoPromise)?;
     let criterion = Criterion::new(theorem, promise, effort)?;
     let chain = theorem.model().chain();
-    let start = chain.states().map(|z| theorem.scale(z).eta()).min().expect("a chain has states");
+    let smallest_scale = |mechanism: &Mechanism| {
+        let scales = chain.states().map(|z| mechanism.scale(z).eta());
+        scales.min().expect("a chain has states").as_f64()
+    };
     let mut search = Search { theorem, criterion: &criterion, watch, trials: 0 };
-    let (eta, used) = search.run(start)?.ok_or(CalibrationError::OutOfReach { promise })?;
+    let (factor, used) = search.run()?.ok_or(CalibrationError::OutOfReach { promise })?;
     report_progress(watch, 1.0)?;
-    let mechanism = theorem.rescaled(eta, Some(promise));
-    let in_force = mechanism.scale(chain.states().next().expect("a chain has states")).eta();
+    let mechanism = theorem.rescaled(factor);
     let epsilon = promise.epsilon.value().as_f64();
-    let calibration = Calibration {
-        theorem_scale: start.as_f64(),
-        scale: in_force.as_f64(),
-        gain: in_force.as_f64() / start.as_f64(),
+    let found = Calibrated {
+        theorem_scale: smallest_scale(theorem),
+        scale: smallest_scale(&mechanism),
+        gain: factor.as_f64(),
         epsilon,
         audited_epsilon: (used * epsilon).next_up().min(epsilon),
         coverage: criterion.coverage,
         trials: search.trials,
     };
-    Ok((mechanism, calibration))
+    Ok((mechanism, found))
 }
 
 /// What a scale has to meet, and on which pairs it is checked.
@@ -235,40 +240,38 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn audit(&mut self, eta: Rational) -> Result<f64, Cancelled> {
+    fn audit(&mut self, factor: Rational) -> Result<f64, Cancelled> {
         // How many trials it will take is not known: each is shown as a share of what is left.
         let before = f64::from(self.trials);
         let watch = |done: f64| (self.watch)(1.0 - 0.75f64.powf(before + done));
         self.trials += 1;
-        let trial = self.theorem.rescaled(eta, Some(self.criterion.promise));
-        self.criterion.used(&trial, &watch)
+        self.criterion.used(&self.theorem.rescaled(factor), &watch)
     }
 
-    /// The largest scale found that keeps the promise, with the share of it that it uses.
+    /// The largest factor found that keeps the promise, with the share of it that it uses.
     ///
     /// The loss grows almost in proportion to the scale, so a straight line through two trials
     /// mostly lands within the tolerance; halving the interval is the fallback.
-    fn run(&mut self, start: Rational) -> Result<Option<(Rational, f64)>, Cancelled> {
-        let theorem = start.as_f64();
+    fn run(&mut self) -> Result<Option<(Rational, f64)>, Cancelled> {
         let mut kept: Option<(Rational, f64)> = None;
         let mut broken: Option<(f64, f64)> = None;
-        let mut next = start;
+        let mut next = Rational::ONE;
         while self.trials < MOST_TRIALS {
             let used = self.audit(next)?;
             if used <= 1.0 {
-                kept = kept.filter(|(eta, _)| *eta > next).or(Some((next, used)));
+                kept = kept.filter(|(factor, _)| *factor > next).or(Some((next, used)));
             } else {
                 broken = Some((next.as_f64(), used));
             }
             let aimed = match (kept, broken) {
                 (Some((_, used)), _) if used >= 1.0 - TOLERANCE => break,
-                (Some((eta, _)), None) if eta.as_f64() >= theorem * LARGEST_GAIN => break,
-                (Some((eta, used)), None) => {
-                    eta.as_f64() * ((1.0 + TOLERANCE) / used).clamp(1.0 + TOLERANCE, 2.0)
+                (Some((factor, _)), None) if factor.as_f64() >= LARGEST_GAIN => break,
+                (Some((factor, used)), None) => {
+                    factor.as_f64() * ((1.0 + TOLERANCE) / used).clamp(1.0 + TOLERANCE, 2.0)
                 }
                 // Rounding can put the theorem's own scale a hair above what it promises.
-                (None, Some((eta, used))) => {
-                    eta * ((1.0 - TOLERANCE / 4.0) / used).clamp(0.01, 1.0 - TOLERANCE / 4.0)
+                (None, Some((factor, used))) => {
+                    factor * ((1.0 - TOLERANCE / 4.0) / used).clamp(0.01, 1.0 - TOLERANCE / 4.0)
                 }
                 (Some((low, low_used)), Some((high, high_used))) => {
                     let low = low.as_f64();
@@ -285,7 +288,7 @@ impl Search<'_> {
                 (None, None) => unreachable!("a trial is either kept or broken"),
             };
             next = floor_to_seven_digits(aimed);
-            if next.is_zero() || kept.is_some_and(|(eta, _)| eta >= next) {
+            if next.is_zero() || kept.is_some_and(|(factor, _)| factor >= next) {
                 break;
             }
         }
@@ -293,10 +296,10 @@ impl Search<'_> {
     }
 }
 
-/// The fraction with seven significant decimal digits, or twelve decimals, at or below a number.
+/// The fraction with about seven significant decimal digits at or below a number.
 fn floor_to_seven_digits(value: f64) -> Rational {
     let whole_digits = value.max(1e-12).log10().floor() as i32 + 1;
-    let decimals = (7 - whole_digits).clamp(0, 12) as u32;
+    let decimals = (7 - whole_digits).clamp(0, 9) as u32;
     let denominator = 10u64.pow(decimals);
     Rational::new((value * denominator as f64).floor() as u64, denominator)
         .expect("the denominator is positive")

@@ -35,7 +35,7 @@ mod words;
 use std::ops::ControlFlow;
 
 pub use audit::{AuditPlan, AuditReport, Probe, Sampler, StepSampler, audit};
-pub use calibrate::{Calibration, CalibrationError, calibrate};
+pub use calibrate::{Calibrated, CalibrationError, calibrate};
 pub use cover::{Cover, SuggestedRadii};
 pub use loss::{
     Coverage, Effort, Figures, Losses, PairLoss, Summary, Worst, audited_loss, pair_loss,

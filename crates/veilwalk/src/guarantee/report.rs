@@ -9,7 +9,7 @@ pub use super::example::{Covered, Example as WorkedExample};
 use super::loss::{Coverage, Effort, Figures, Losses, Summary, Worst, audited_loss};
 use super::{Cancelled, Watch};
 use crate::chain::Chain;
-use crate::mechanism::{ChainWeight, Distance, Mechanism, Preset, Rule, Unit};
+use crate::mechanism::{ChainWeight, Distance, Mechanism, Preset, Promise, Rule, Unit};
 use crate::nats::Nats;
 
 /// The guarantee of a mechanism on its chain, computed from public things only.
@@ -200,7 +200,7 @@ impl Guarantee {
             Unit::Substitutions(b) => (None, Some(b.get())),
         };
         let each = substitutions.map(|b| epsilon / f64::from(b));
-        let bound = rate_bound(mechanism);
+        let bound = rate_bound(mechanism, promise);
         let figures = |summary: &Summary| LossFigures {
             max: settle(summary.figures, summary.max, each),
             mean: settle(summary.figures, summary.mean, each),
@@ -258,29 +258,30 @@ fn released(epsilon: f64, times: u32) -> Release {
     Release { times, epsilon: epsilon * f64::from(times) }
 }
 
-/// What the proof bounds the loss per nat by, at the scale in force: each rule at most doubles a
-/// change of cost (see [`scale`](crate::mechanism::scale)), and a cost changes by η per nat, or by
-/// η per replaced state.
-fn rate_bound(mechanism: &Mechanism) -> Option<f64> {
+/// What is proven of the loss per nat at the scale in force: each rule at most doubles a change of
+/// cost (see [`scale`](crate::mechanism::scale)), and a cost changes by η per nat, or by η per
+/// replaced state. Cells that come with a certificate keep to ε per radius, which is less.
+fn rate_bound(mechanism: &Mechanism, promise: Promise) -> Option<f64> {
     let design = mechanism.design();
     let etas = mechanism.model().chain().states().map(|z| mechanism.scale(z).eta());
     let eta = etas.max()?.as_f64();
-    if matches!(design.distance, Distance::Directed | Distance::Symmetric) {
+    let counts_states = match (design.distance, promise.unit) {
+        (Distance::Directed | Distance::Symmetric, _) => false,
+        (Distance::Hamming, _) | (_, Unit::Substitutions(_)) => true,
+        (_, Unit::Radius(radius)) if mechanism.certificate().is_some() => {
+            return Some(promise.epsilon.value().as_f64() / radius.value().as_f64());
+        }
+        (_, Unit::Radius(_)) => false,
+    };
+    if !counts_states {
         return Some(2.0 * eta);
     }
-    if design.distance == Distance::Hamming {
-        let closest = mechanism.model().closest_pair()?.distance;
-        let single = design.rule == Rule::Exponential && design.chain_weight == ChainWeight::ZERO;
-        let factor = if single { 1.0 } else { 2.0 };
-        return (closest > Nats::ZERO).then(|| factor * eta / closest.as_f64());
-    }
-    // Any other distance moves by at most a nat per nat, or is calibrated: the promise says it.
-    match mechanism.promise()?.unit {
-        Unit::Radius(radius) => {
-            Some(mechanism.promise()?.epsilon.value().as_f64() / radius.value().as_f64())
-        }
-        Unit::Substitutions(_) => None,
-    }
+    let single = design.distance == Distance::Hamming
+        && design.rule == Rule::Exponential
+        && design.chain_weight == ChainWeight::ZERO;
+    let per_state = if single { eta } else { 2.0 * eta };
+    let closest = mechanism.model().closest_pair()?.distance;
+    (closest > Nats::ZERO).then(|| per_state / closest.as_f64())
 }
 
 /// The audited figure, or the proven bound: both are upper bounds, and the smaller one is told.

@@ -162,7 +162,8 @@ mod tests {
             for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
                 let design =
                     Design { distance: Distance::Directed, rule, chain_weight: ChainWeight::HALF };
-                let mechanism = Mechanism::with_scale(model.clone(), design, eta.parse().unwrap());
+                let mechanism =
+                    Mechanism::with_scale(model.clone(), design, eta.parse().unwrap()).unwrap();
                 let (z, x) = (StateId::new(0), StateId::new(states / 2));
                 let excess = mechanism.excess_costs(z, x);
                 let denominator = mechanism.scale(z).denominator();

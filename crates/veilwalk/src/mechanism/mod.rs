@@ -290,11 +290,27 @@ impl Mechanism {
         space.costs
     }
 
-    /// The same mechanism with one scale for all states and a promise that the caller has checked.
-    pub(crate) fn rescaled(&self, eta: Rational, promise: Option<Promise>) -> Self {
-        let scale = CostScale::new(eta, self.design.chain_weight);
-        let scales = Scales::Uniform(scale, ExpCoin::new(scale.denominator()));
-        Self { scales, promise, ..self.clone() }
+    /// The same mechanism with every scale times a factor, rounded down. It keeps the promise in
+    /// name; the caller has to check that it keeps it in fact.
+    pub(crate) fn rescaled(&self, factor: Rational) -> Self {
+        let times = |(scale, _): (CostScale, ExpCoin)| {
+            let eta = scale.eta();
+            let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
+            let eta = Rational::floor_to_32_bits(
+                product(eta.numerator(), factor.numerator()),
+                product(eta.denominator(), factor.denominator()),
+            );
+            let scale = CostScale::new(eta, self.design.chain_weight);
+            (scale, ExpCoin::new(scale.denominator()))
+        };
+        let scales = match &self.scales {
+            Scales::Uniform(scale, coin) => {
+                let (scale, coin) = times((*scale, *coin));
+                Scales::Uniform(scale, coin)
+            }
+            Scales::PerState(all) => Scales::PerState(all.iter().copied().map(times).collect()),
+        };
+        Self { scales, certificate: None, ..self.clone() }
     }
 
     /// Thirty-two bytes that differ whenever chain, design or scale do.
