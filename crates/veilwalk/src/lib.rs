@@ -24,11 +24,12 @@
 //! ```
 //!
 //! The parts, from the ground up: [`nats`] (distances as integers), [`chain`], [`distance`],
-//! [`random`] (exact coins), [`mechanism`] (the family, with its proofs) and [`session`]. Nothing
-//! that decides a release is a float.
+//! [`random`] (exact coins), [`mechanism`] (the family, with its proofs), [`session`], and
+//! [`guarantee`] (what a promise means on a chain). Nothing that decides a release is a float.
 
 pub mod chain;
 pub mod distance;
+pub mod guarantee;
 pub mod mechanism;
 pub mod model;
 pub mod nats;

@@ -279,6 +279,40 @@ impl Mechanism {
         out
     }
 
+    /// How much each candidate costs above the cheapest, over the denominator of
+    /// [`Mechanism::scale`]. Real states with equal answers have equal kernels, exactly.
+    pub(crate) fn excess_costs(&self, previous: StateId, real: StateId) -> Vec<u64> {
+        let (scale, _) = self.scale_and_coin(previous);
+        let mut space = Workspace::default();
+        self.fill_costs(previous, real, scale, &mut space);
+        let least = space.costs.iter().min().copied().unwrap_or(0);
+        space.costs.iter_mut().for_each(|cost| *cost -= least);
+        space.costs
+    }
+
+    /// The same mechanism with every scale times a factor, rounded down. It keeps the promise in
+    /// name; the caller has to check that it keeps it in fact.
+    pub(crate) fn rescaled(&self, factor: Rational) -> Self {
+        let times = |(scale, _): (CostScale, ExpCoin)| {
+            let eta = scale.eta();
+            let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
+            let eta = Rational::floor_to_32_bits(
+                product(eta.numerator(), factor.numerator()),
+                product(eta.denominator(), factor.denominator()),
+            );
+            let scale = CostScale::new(eta, self.design.chain_weight);
+            (scale, ExpCoin::new(scale.denominator()))
+        };
+        let scales = match &self.scales {
+            Scales::Uniform(scale, coin) => {
+                let (scale, coin) = times((*scale, *coin));
+                Scales::Uniform(scale, coin)
+            }
+            Scales::PerState(all) => Scales::PerState(all.iter().copied().map(times).collect()),
+        };
+        Self { scales, certificate: None, ..self.clone() }
+    }
+
     /// Thirty-two bytes that differ whenever chain, design or scale do.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
