@@ -18,7 +18,7 @@ use veilwalk::guarantee::{Coverage, Effort, Guarantee, audited_loss, calibrate, 
 use veilwalk::{Model, Preset};
 
 fn wikispeedia() -> Option<Arc<Model>> {
-    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../data");
     let data = std::env::var_os("VEILWALK_DATA").map_or_else(beside, PathBuf::from);
     let path = data.join("wikispeedia/transitions_finished_backclick_resolved.tsv");
     let Ok(text) = std::fs::read_to_string(&path) else {
@@ -59,6 +59,7 @@ fn measure(name: Preset, effort: Effort, expected: Coverage) {
 #[test]
 #[ignore = "takes minutes and needs data that are not in the repository"]
 fn transitions_only() {
+    measure(Preset::Cell, Effort::LEAST, Coverage::TransitionsOnly);
     measure(Preset::Paper, Effort::LEAST, Coverage::TransitionsOnly);
     measure(Preset::Exponential, Effort::LEAST, Coverage::TransitionsOnly);
 }
