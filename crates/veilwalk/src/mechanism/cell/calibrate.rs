@@ -39,6 +39,19 @@ pub enum Obtained {
     Exact,
 }
 
+impl Obtained {
+    /// A word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Half => "by the general bound",
+            Self::ClosedForm => "in closed form",
+            Self::Audited => "audited",
+            Self::Exact => "exact",
+        }
+    }
+}
+
 /// The scale of one last released state, and what is certified of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellScale {
