@@ -86,6 +86,13 @@ pub struct Workspace {
     order: Vec<u32>,
 }
 
+/// Working space for kernels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KernelWorkspace {
+    costs: Workspace,
+    accept: Vec<f64>,
+}
+
 impl Mechanism {
     /// The mechanism of this design that keeps this promise, with the scale that the theorem gives.
     ///
@@ -223,6 +230,28 @@ impl Mechanism {
             Rule::Exponential => exponential::log_kernel(&excess, &mut out),
         }
         out
+    }
+
+    /// Writes [`Mechanism::kernel`] into `out`, without memory of its own: analysis asks for
+    /// hundreds of millions of probabilities.
+    pub(crate) fn kernel_into(
+        &self,
+        previous: StateId,
+        real: StateId,
+        space: &mut KernelWorkspace,
+        out: &mut [f64],
+    ) {
+        let (scale, _) = self.scale_and_coin(previous);
+        self.fill_costs(previous, real, scale, &mut space.costs);
+        let costs = &space.costs.costs;
+        let least = costs.iter().min().copied().unwrap_or(0);
+        let per_unit = 1.0 / scale.denominator() as f64;
+        space.accept.clear();
+        space.accept.extend(costs.iter().map(|c| (-((c - least) as f64 * per_unit)).exp()));
+        match self.design.rule {
+            Rule::PermuteAndFlip => permute_and_flip::kernel(&space.accept, out),
+            Rule::Exponential => exponential::kernel(&space.accept, out),
+        }
     }
 
     /// Thirty-two bytes that differ whenever chain, design or scale do.
