@@ -203,7 +203,13 @@ fn second_modulus(matrix: &[Vec<f64>], law: &[f64]) -> f64 {
 
 #[test]
 fn the_long_run_agrees_with_the_matrix() {
-    let settings = [(Preset::Paper, "1"), (Preset::Sharp, "1"), (Preset::Chen, "0.5"), (Preset::Sharp, "0.1"), (Preset::Paper, "5")];
+    let settings = [
+        (Preset::Paper, "1"),
+        (Preset::Sharp, "1"),
+        (Preset::Chen, "0.5"),
+        (Preset::Sharp, "0.1"),
+        (Preset::Paper, "5"),
+    ];
     for (name, epsilon) in settings {
         let model = common::credit();
         let mechanism = preset(&model, name, epsilon, "1");
@@ -231,7 +237,10 @@ fn the_long_run_agrees_with_the_matrix() {
         let apart = |steps: u64| {
             let mut power = matrix.clone();
             (1..steps).for_each(|_| power = product(&power, &matrix));
-            power.iter().map(|row| row.iter().zip(&slow).map(|(p, q)| (p - q).abs() / 2.0).sum::<f64>()).fold(0.0, f64::max)
+            power
+                .iter()
+                .map(|row| row.iter().zip(&slow).map(|(p, q)| (p - q).abs() / 2.0).sum::<f64>())
+                .fold(0.0, f64::max)
         };
         assert!(apart(mixing.steps) <= 0.25 && apart(mixing.steps - 1) > 0.25);
         let bound = joint.mixing_time(&law, &second, 0.0, &unobserved).unwrap();

@@ -233,8 +233,7 @@ impl Lemma {
         let model = mechanism.model();
         let (chain, directed) = (model.chain(), model.directed());
         let n = chain.len();
-        let etas: Vec<f64> =
-            chain.states().map(|z| mechanism.scale(z).eta().as_f64()).collect();
+        let etas: Vec<f64> = chain.states().map(|z| mechanism.scale(z).eta().as_f64()).collect();
         // For every new real state and last released one: π m − (1 − π) D, and π m + (1 − π) D.
         let mut gained = vec![0.0; n * n];
         let mut left = vec![0.0; n * n];

@@ -20,9 +20,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use super::edge_weights;
 use super::figures::{Collected, DistanceLaw, Utility};
 use super::progress::{Observer, Stage, Stopped, report};
-use super::edge_weights;
 use crate::chain::StateId;
 use crate::mechanism::{KernelWorkspace, Mechanism};
 use crate::session::Start;

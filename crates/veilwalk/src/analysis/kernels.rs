@@ -39,10 +39,11 @@ impl<'m> Kernels<'m> {
         let mut stored = vec![0.0; states * transitions];
         for (batch, rows) in stored.chunks_mut(transitions * BATCH).enumerate() {
             report(observer, Stage::Kernels, batch * BATCH, states)?;
-            rows.par_chunks_mut(transitions).enumerate().for_each_init(
-                KernelWorkspace::default,
-                |space, (i, row)| kernels.compute(StateId::new(batch * BATCH + i), space, row),
-            );
+            rows.par_chunks_mut(transitions)
+                .enumerate()
+                .for_each_init(KernelWorkspace::default, |space, (i, row)| {
+                    kernels.compute(StateId::new(batch * BATCH + i), space, row)
+                });
         }
         report(observer, Stage::Kernels, states, states)?;
         kernels.stored = stored;

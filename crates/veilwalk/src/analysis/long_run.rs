@@ -142,8 +142,12 @@ impl JointChain<'_> {
         let mut between = vec![0.0; n * n];
         let mut before = law.raw().to_vec();
         let mut changes: Vec<f64> = Vec::new();
-        let mut convergence =
-            Convergence { sweeps: 0, residual: f64::INFINITY, error: f64::INFINITY, converged: false };
+        let mut convergence = Convergence {
+            sweeps: 0,
+            residual: f64::INFINITY,
+            error: f64::INFINITY,
+            converged: false,
+        };
         for sweep in 1..=effort.sweeps {
             report(observer, Stage::Stationary, sweep, effort.sweeps)?;
             self.sweep(law.raw_mut(), &mut between);
@@ -484,11 +488,8 @@ impl TwoModes {
         let b = (vl * nn - nl * vn) / determinant;
         let half = a / 2.0;
         let discriminant = half * half + b;
-        let modulus = if discriminant < 0.0 {
-            (-b).sqrt()
-        } else {
-            half.abs() + discriminant.sqrt()
-        };
+        let modulus =
+            if discriminant < 0.0 { (-b).sqrt() } else { half.abs() + discriminant.sqrt() };
         let residual = ((ll - a * nl - b * vl).max(0.0) / nn).sqrt();
         Self { modulus, residual }
     }

@@ -61,7 +61,6 @@ pub struct Progress {
 pub type Observer<'a> = &'a (dyn Fn(Progress) -> ControlFlow<()> + Sync);
 
 /// The observer that looks at nothing and never stops anything.
-#[must_use]
 pub fn unobserved(_: Progress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

@@ -1,9 +1,9 @@
 //! A law of the pair (real state, released state).
 
 use super::{for_rows, map_rows};
+use crate::analysis::Origin;
 use crate::analysis::figures::DistanceLaw;
 use crate::analysis::given_walk::first_law;
-use crate::analysis::Origin;
 use crate::chain::StateId;
 use crate::mechanism::Mechanism;
 use crate::model::Model;
