@@ -11,6 +11,7 @@ use veilwalk::analysis::drift::Drift;
 use veilwalk::analysis::joint::{JointChain, KernelMemory};
 use veilwalk::analysis::long_run::{Effort, chain_mixing_time};
 use veilwalk::analysis::simulate::{RealWalks, Simulation, simulate};
+use veilwalk::analysis::typical::{self, Spending};
 use veilwalk::analysis::{Origin, unobserved};
 use veilwalk::{Model, Nats, Preset, Start, StateId};
 
@@ -83,7 +84,6 @@ fn the_corrected_error_bound_says_something_on_credit() {
     for exact in &exact.exceedance {
         let corrected = bound.corrected_per_step(100, exact.nats);
         let published = bound.published(100, exact.nats).unwrap();
-        println!("{} {} {corrected} {published}", exact.nats, exact.per_step);
         assert!(published > 1.0, "as printed it says nothing: {published}");
         assert!(corrected >= exact.per_step);
     }
@@ -108,7 +108,6 @@ fn entropy_and_typicality_bounds_on_credit() {
     let second = joint.second_eigenvalue(Effort::default(), &unobserved).unwrap();
     let mut exact = joint.utility(origin, Start::Initial, 1000, &[], &unobserved).unwrap();
     let entropy = EntropyBound::new(&model, &error, &second, &start, &exact);
-    println!("{entropy:?}");
     assert_eq!(entropy.corrected, exact.entropy_nats.released);
     assert!(entropy.published.unwrap() > entropy.corrected);
     let real = chain_mixing_time(model.chain(), &second, 1e9, &unobserved).unwrap();
@@ -120,7 +119,6 @@ fn entropy_and_typicality_bounds_on_credit() {
     let typicality =
         TypicalityBound::new(&model, &error, &second, &start, &exact, real, pair).unwrap();
     let at = |eta| typicality.corrected(eta).unwrap();
-    println!("{} {} {} {:?}", at(1e-6), at(0.5), at(2.0), typicality.published(2.0));
     assert_eq!(at(1e-6), 1.0);
     assert!(at(2.0) < at(0.5) && at(0.5) < 1.0);
     let n = steps as f64;
@@ -168,9 +166,94 @@ fn the_typicality_bound_holds_for_simulated_walks() {
     for typical in &simulated.typical {
         let untypical = 1.0 - typical.released.mean;
         let bound = bound.corrected(typical.eta).unwrap();
-        println!("{} {untypical} {bound}", typical.eta);
         assert!(untypical <= bound + 5.0 * typical.released.standard_error);
         useful |= bound < 1.0;
     }
     assert!(useful);
+}
+
+/// Every released walk of a few steps, one by one, with its probability and its entropy.
+fn by_enumeration(
+    mechanism: &veilwalk::Mechanism,
+    real: &[StateId],
+    released: StateId,
+    eta: f64,
+    rate: f64,
+) -> f64 {
+    let chain = mechanism.model().chain();
+    let mut walks = vec![(released, 1.0, 0.0)];
+    for &x in &real[1..] {
+        let mut next = Vec::new();
+        for (z, probability, weight) in walks {
+            for (&y, k) in chain.successors(z).iter().zip(mechanism.kernel(z, x)) {
+                next.push((y, probability * k, weight - chain.probability(z, y).ln()));
+            }
+        }
+        walks = next;
+    }
+    let n = (real.len() - 1) as f64;
+    let typical = walks.iter().filter(|(_, _, weight)| (weight / n - rate).abs() <= eta);
+    typical.map(|(_, probability, _)| probability).sum()
+}
+
+#[test]
+fn the_enclosure_holds_every_walk() {
+    let model = credit();
+    let chain = model.chain();
+    let rate = chain.entropy_rate(&chain.stationary().unwrap());
+    let real: Vec<StateId> = [5, 5, 6, 7, 8, 8].map(StateId::new).into();
+    let start = Start::At(StateId::new(4));
+    for name in [Preset::Paper, Preset::Sharp] {
+        let mechanism = preset(&model, name, "1", "1");
+        for eta in [0.3, 1.0, 2.0, 4.0] {
+            let known = by_enumeration(&mechanism, &real, StateId::new(4), eta, rate);
+            for operations in [1e6, 1e8] {
+                let spending = Spending { operations, ..Spending::default() };
+                let enclosure =
+                    typical::of_given_walk(&mechanism, &real, start, eta, spending, &unobserved);
+                let enclosure = enclosure.unwrap().unwrap();
+                assert!(enclosure.at_least <= known + 1e-12, "{enclosure:?} {known}");
+                assert!(enclosure.at_most >= known - 1e-12, "{enclosure:?} {known}");
+                if operations == 1e8 {
+                    assert!(enclosure.at_most - enclosure.at_least < 0.01, "{enclosure:?}");
+                }
+            }
+        }
+        let nothing = Spending { operations: 1e3, ..Spending::default() };
+        let refused = typical::of_given_walk(&mechanism, &real, start, 1.0, nothing, &unobserved);
+        assert_eq!(refused, Ok(None));
+    }
+}
+
+#[test]
+fn enclosed_and_simulated_agree_on_own_walks() {
+    let model = credit();
+    let origin = Origin::At(state(&model, "Baa"));
+    let (steps, etas) = (50, [0.1, 0.3, 1.0, 2.0]);
+    for name in Preset::ALL {
+        let mechanism = preset(&model, name, "1", "1");
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+        let real = RealWalks::Own { origin, steps };
+        let simulation = Simulation {
+            real,
+            start: Start::First,
+            walks: 20_000,
+            seed: 5,
+            levels: &[],
+            etas: &etas,
+        };
+        let simulated = simulate(&mechanism, simulation, &unobserved).unwrap();
+        for (eta, simulated) in etas.into_iter().zip(simulated.typical) {
+            let spending = Spending { operations: 2e8, ..Spending::default() };
+            let starts = (origin, Start::First);
+            let enclosure =
+                typical::of_own_walks(&joint, starts, steps, eta, spending, &unobserved);
+            let enclosure = enclosure.unwrap().unwrap();
+            let estimate = simulated.released;
+            let error = 5.0 * estimate.standard_error + 5e-4;
+            assert!(estimate.mean >= enclosure.at_least - error, "{enclosure:?} {estimate:?}");
+            assert!(estimate.mean <= enclosure.at_most + error, "{enclosure:?} {estimate:?}");
+            assert!(enclosure.at_most - enclosure.at_least < 0.1, "{enclosure:?}");
+        }
+    }
 }

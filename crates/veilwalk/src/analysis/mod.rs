@@ -10,6 +10,7 @@
 //! - [`long_run`]: the stationary law of the pair, its second eigenvalue and its mixing time.
 //! - [`drift`]: whether the released walk is drawn back, state by state.
 //! - [`bounds`]: closed-form bounds as published, and ones that hold.
+//! - [`typical`]: how likely the released walk is one that the chain would typically make.
 //! - [`simulate`]: the real sampler on all cores, an independent route to the same figures.
 //!
 //! Conventions: `x` is the real state, `z` the last released one, and `V(x, z) = d(z, x)` the
@@ -31,6 +32,7 @@ mod kernels;
 pub mod long_run;
 mod progress;
 pub mod simulate;
+pub mod typical;
 
 pub use figures::{DistanceLaw, EntropyFigures, Exceedance, Utility};
 pub use progress::{Observer, Progress, Stage, Stopped, unobserved};

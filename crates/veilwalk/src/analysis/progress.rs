@@ -25,6 +25,8 @@ pub enum Stage {
     Drift,
     /// Constants of the error bound.
     Bounds,
+    /// The distribution of the released walk's rounded entropy.
+    Typical,
     /// Simulated walks.
     Simulation,
 }
@@ -40,6 +42,7 @@ impl fmt::Display for Stage {
             Self::Mixing => "mixing time",
             Self::Drift => "drift",
             Self::Bounds => "error bound",
+            Self::Typical => "typical walks",
             Self::Simulation => "simulation",
         })
     }

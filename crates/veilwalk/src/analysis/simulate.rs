@@ -4,9 +4,8 @@
 //! added up in the order of the batches. So the result depends on the seed and on nothing else, not
 //! even on the number of threads.
 //!
-//! It is also how the probability of a *typical* walk is found. That is a question about the
-//! distribution of a sum of real-valued weights along a path, which has as many values as there
-//! are paths: there is no exact answer of reasonable size, and the estimate is labelled as one.
+//! It is also how the probability of a *typical* walk is found where an enclosure
+//! ([`typical`](super::typical)) would take too long. An estimate is labelled as one, by its type.
 
 use rayon::prelude::*;
 use serde::Serialize;

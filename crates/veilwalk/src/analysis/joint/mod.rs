@@ -200,14 +200,11 @@ impl<'m> JointChain<'m> {
     /// Moves any array on by one step, `between` being working space of the same size. After it,
     /// `between` holds the law with the real state moved and the released one not yet.
     pub(super) fn sweep(&self, law: &mut [f64], between: &mut [f64]) {
-        self.incoming.combine(self.states, law, between);
         let chain = self.mechanism().model().chain();
-        let between = &*between;
-        let n = self.states;
-        let each = |space: &mut RowSpace, (x, out): (usize, &mut [f64])| {
+        self.move_real(1, law, between);
+        self.move_released(1, between, law, |kernels, masses, out| {
             out.fill(0.0);
-            let kernels = self.kernels.row(x, space);
-            for (z, &mass) in chain.states().zip(&between[x * n..][..n]) {
+            for (z, &mass) in chain.states().zip(masses) {
                 if mass == 0.0 {
                     continue;
                 }
@@ -216,12 +213,32 @@ impl<'m> JointChain<'m> {
                     out[y as usize] += mass * k;
                 }
             }
+        });
+    }
+
+    /// The first move: the real state moves for every released one. A pair may have any number
+    /// of numbers, `each`, which move together.
+    pub(super) fn move_real(&self, each: usize, law: &[f64], out: &mut [f64]) {
+        self.incoming.combine(self.states * each, law, out);
+    }
+
+    /// The second move: `release` gets a real state's kernels, its row and the row to fill.
+    pub(super) fn move_released(
+        &self,
+        each: usize,
+        rows: &[f64],
+        out: &mut [f64],
+        release: impl Fn(&[f64], &[f64], &mut [f64]) + Sync + Send,
+    ) {
+        let n = self.states * each;
+        let row = |space: &mut RowSpace, (x, out): (usize, &mut [f64])| {
+            release(self.kernels.row(x, space), &rows[x * n..][..n], out);
         };
-        if law.len() < SERIAL {
+        if out.len() < SERIAL {
             let mut space = RowSpace::default();
-            law.chunks_mut(n).enumerate().for_each(|row| each(&mut space, row));
+            out.chunks_mut(n).enumerate().for_each(|each| row(&mut space, each));
         } else {
-            law.par_chunks_mut(n).enumerate().for_each_init(RowSpace::default, each);
+            out.par_chunks_mut(n).enumerate().for_each_init(RowSpace::default, row);
         }
     }
 
