@@ -1,14 +1,16 @@
 //! Time per sweep of the joint chain over sizes: it grows as |S|·|E|.
 //!
 //! `cargo bench -p veilwalk --bench joint_sweep`. With `VEILWALK_WIKISPEEDIA` set to a file of
-//! click counts (from, to, count, separated by tabs) that chain is measured as well, with its drift
-//! and its stationary law.
+//! click counts (from, to, count, separated by tabs) that chain is measured as well, with its
+//! drift, its stationary law, its second eigenvalue and its error bound.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use veilwalk::analysis::bounds::ErrorBound;
 use veilwalk::analysis::drift::Drift;
 use veilwalk::analysis::joint::{JointChain, KernelMemory};
+use veilwalk::analysis::long_run::Effort;
 use veilwalk::analysis::{Origin, unobserved};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope};
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
@@ -66,9 +68,24 @@ fn measure(name: &str, chain: Chain, sweeps: u32) {
         "{name:>12} {states:>6} {transitions:>7} {kernels:>10.3} {sweep:>10.5} {:>16.3} {drift_time:>9.3}",
         sweep * 1e9 / (states * transitions) as f64,
     );
-    if states > 3000 {
-        println!("             {:?}", drift.report());
+    if name == "wikispeedia" {
+        println!("{:?}", drift.report());
+        long_run(&joint, &drift);
     }
+}
+
+fn long_run(joint: &JointChain<'_>, drift: &Drift) {
+    let began = Instant::now();
+    let (_, figures) = joint.stationary(Effort::default(), &unobserved).unwrap();
+    println!("{figures:?}\n  in {:.1} s", began.elapsed().as_secs_f64());
+    let began = Instant::now();
+    let effort = Effort { sweeps: 300, ..Effort::default() };
+    let second = joint.second_eigenvalue(effort, &unobserved).unwrap();
+    println!("{second:?}\n  in {:.1} s", began.elapsed().as_secs_f64());
+    let began = Instant::now();
+    let start = joint.start(Origin::Initial, Start::Initial);
+    let bound = ErrorBound::new(joint, drift, &start, &unobserved).unwrap();
+    println!("{:?}\n  in {:.1} s", bound.corrected(100, 15.0), began.elapsed().as_secs_f64());
 }
 
 fn main() {

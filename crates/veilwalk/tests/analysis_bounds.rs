@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{credit, preset, random_chain, state};
 use proptest::prelude::*;
-use veilwalk::analysis::bounds::{EntropyBound, ErrorBound, TypicalityBound};
+use veilwalk::analysis::bounds::{BoundAt, EntropyBound, ErrorBound, TypicalityBound};
 use veilwalk::analysis::drift::Drift;
 use veilwalk::analysis::joint::{JointChain, KernelMemory};
 use veilwalk::analysis::long_run::{Effort, chain_mixing_time};
@@ -14,6 +14,34 @@ use veilwalk::analysis::simulate::{RealWalks, Simulation, simulate};
 use veilwalk::analysis::typical::{self, Spending};
 use veilwalk::analysis::{Origin, unobserved};
 use veilwalk::{Model, Nats, Preset, Start, StateId};
+
+/// The constants of a bound meet the conditions of Hajek's theorem, checked pair by pair.
+fn is_a_proof(mechanism: &veilwalk::Mechanism, bound: &BoundAt) -> Result<(), TestCaseError> {
+    let model = mechanism.model();
+    let chain = model.chain();
+    let distance = |z, x| model.directed().between(z, x).as_f64();
+    let mut largest = (0.0f64, 0.0f64);
+    for x in chain.states() {
+        for z in chain.states() {
+            let v = distance(z, x);
+            let (above, base) = (v > bound.level_nats, v.max(bound.level_nats));
+            let mut moment = 0.0;
+            for (&next, p) in chain.successors(x).iter().zip(chain.probabilities(x)) {
+                for (&y, k) in chain.successors(z).iter().zip(mechanism.kernel(z, next)) {
+                    moment += p * k * (bound.alpha * (distance(y, next) - base)).exp();
+                }
+            }
+            let limit = if above { bound.zeta } else { bound.overshoot };
+            prop_assert!(moment <= limit * (1.0 + 1e-11), "{} above {}", moment, limit);
+            let place = if above { &mut largest.0 } else { &mut largest.1 };
+            *place = place.max(moment);
+        }
+    }
+    // And they are no larger than they have to be.
+    prop_assert!(bound.zeta <= largest.0 * (1.0 + 1e-8) + 1e-300);
+    prop_assert!(bound.overshoot <= largest.1 * (1.0 + 1e-8));
+    Ok(())
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
@@ -57,6 +85,17 @@ proptest! {
             joint.start(Origin::Initial, Start::Initial)
         };
         let bound = ErrorBound::new(&joint, &drift, &start, &unobserved).unwrap();
+        for (t, share) in [(1, 0.5), (5, 0.9), (30, 0.7)] {
+            let at = bound.corrected(t, share * largest);
+            if at.alpha > 0.0 {
+                is_a_proof(&mechanism, &at)?;
+                let first = start.distance(&model);
+                let moment: f64 = first.values.iter().zip(&first.probabilities).map(|(v, p)| p * (at.alpha * (v.as_f64() - share * largest)).exp()).sum();
+                let rest: f64 = (0..t).map(|k| at.zeta.powi(k as i32)).sum();
+                let told = at.zeta.powi(t as i32) * moment + rest * at.overshoot * (at.alpha * (at.level_nats - share * largest)).exp();
+                prop_assert!((told / at.probability - 1.0).abs() < 1e-6, "{} {:?}", told, at);
+            }
+        }
         let mut law = start;
         for t in 0..=30 {
             if t > 0 { joint.advance(&mut law) }

@@ -71,6 +71,8 @@ pub struct BoundAt {
     pub level_nats: f64,
     /// ζ.
     pub zeta: f64,
+    /// `D`.
+    pub overshoot: f64,
 }
 
 /// One pair of constants that satisfies the conditions.
@@ -152,12 +154,14 @@ impl ErrorBound {
     /// The corrected bound on the probability of a distance above `nats` at a step.
     #[must_use]
     pub fn corrected(&self, step: usize, nats: f64) -> BoundAt {
-        let trivial = BoundAt { probability: 1.0, alpha: 0.0, level_nats: 0.0, zeta: 1.0 };
+        let trivial =
+            BoundAt { probability: 1.0, alpha: 0.0, level_nats: 0.0, zeta: 1.0, overshoot: 1.0 };
         let bounds = self.proofs.iter().map(|proof| BoundAt {
             probability: proof.bound(step, nats),
             alpha: proof.alpha,
             level_nats: proof.level,
             zeta: proof.zeta,
+            overshoot: (proof.log_below - proof.alpha * proof.level).exp(),
         });
         bounds.fold(trivial, |best, b| if b.probability < best.probability { b } else { best })
     }
