@@ -128,6 +128,9 @@ fn the_corrected_error_bound_says_something_on_credit() {
     }
     assert!(bound.corrected_per_step(100, 15.0) < 0.2);
     assert!(bound.corrected(100, 15.0).zeta < 1.0);
+    let printed = serde_json::to_value(bound.figures(100, &[0.0, 10.0])).unwrap();
+    assert!(printed[0]["corrected"].is_number() && printed[1]["published"].is_number());
+    assert!(printed[0]["published"].is_null(), "it does not speak of distances up to B");
     let constants = bound.published_constants().unwrap();
     assert_eq!(constants.b_epsilon_nats, 0.0);
     let (gamma, d) = (constants.least_drift_nats, constants.largest_step_nats);

@@ -49,6 +49,10 @@ pub struct EntropyBound {
 }
 
 impl EntropyBound {
+    /// What to say beside the published bound.
+    pub const NOTE: &'static str = "as printed, and not valid: it bounds a distance by an \
+        inequality for deviations, and is built on the published error bound";
+
     /// Evaluates the published bound, and sets it beside the exact expectation in `exact`, the
     /// figures of the joint chain from the same start.
     #[must_use]
@@ -121,7 +125,28 @@ pub struct TypicalityBound {
     joint_mixing: MixingTime,
 }
 
+/// Both bounds for one η, to print.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TypicalityFigures {
+    /// η, in nats per transition.
+    pub eta: f64,
+    /// See [`TypicalityBound::published`] and [`TypicalityBound::NOTE`].
+    pub published: Option<f64>,
+    /// See [`TypicalityBound::corrected`].
+    pub corrected: Option<f64>,
+}
+
 impl TypicalityBound {
+    /// What to say beside the published bound.
+    pub const NOTE: &'static str = "as printed, and not valid: the mixing time has to be that of \
+        the pair, the range that of the weights, and one inner state is not counted";
+
+    /// Both bounds for one η.
+    #[must_use]
+    pub fn figures(&self, eta: f64) -> TypicalityFigures {
+        TypicalityFigures { eta, published: self.published(eta), corrected: self.corrected(eta) }
+    }
+
     /// The bounds for the walks of `exact`; `None` if the chain has no known entropy rate.
     #[must_use]
     pub fn new(

@@ -75,6 +75,19 @@ pub struct BoundAt {
     pub overshoot: f64,
 }
 
+/// Both bounds for one distance, to print beside the exact figures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ErrorBoundFigures {
+    /// The distance in nats.
+    pub nats: f64,
+    /// The published bound for the last step, as printed; see [`ErrorBound::NOTE`].
+    pub published: Option<f64>,
+    /// The corrected bound, averaged over steps 1 to the last.
+    pub corrected: f64,
+    /// The corrected bound for the last step, with its constants.
+    pub corrected_at_last: BoundAt,
+}
+
 /// One pair of constants that satisfies the conditions.
 #[derive(Clone, Copy, Debug)]
 struct Proof {
@@ -96,6 +109,22 @@ const ALPHAS: usize = 40;
 const LEVELS: usize = 256;
 
 impl ErrorBound {
+    /// What to say beside the published bound.
+    pub const NOTE: &'static str = "as printed, and not valid: its constants do not follow from \
+        the theorem they are taken from; it speaks only of distances above b_epsilon_nats";
+
+    /// Both bounds for several distances, over so many steps.
+    #[must_use]
+    pub fn figures(&self, steps: usize, levels: &[f64]) -> Vec<ErrorBoundFigures> {
+        let figures = levels.iter().map(|&nats| ErrorBoundFigures {
+            nats,
+            published: self.published(steps, nats),
+            corrected: self.corrected_per_step(steps, nats),
+            corrected_at_last: self.corrected(steps, nats),
+        });
+        figures.collect()
+    }
+
     /// Computes the constants for walks that start with this law.
     ///
     /// # Errors

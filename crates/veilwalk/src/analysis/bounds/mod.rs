@@ -12,5 +12,5 @@
 mod entropy;
 mod error;
 
-pub use entropy::{EntropyBound, TypicalityBound};
-pub use error::{BoundAt, ErrorBound, PublishedConstants};
+pub use entropy::{EntropyBound, TypicalityBound, TypicalityFigures};
+pub use error::{BoundAt, ErrorBound, ErrorBoundFigures, PublishedConstants};
