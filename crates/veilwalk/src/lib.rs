@@ -24,9 +24,11 @@
 //! ```
 //!
 //! The parts, from the ground up: [`nats`] (distances as integers), [`chain`], [`distance`],
-//! [`random`] (exact coins), [`mechanism`] (the family, with its proofs), [`session`], and
-//! [`guarantee`] (what a promise means on a chain). Nothing that decides a release is a float.
+//! [`random`] (exact coins), [`mechanism`] (the family, with its proofs), [`session`], [`guarantee`]
+//! (what a promise means on a chain) and [`analysis`] (how good a release is, computed). Nothing that
+//! decides a release is a float.
 
+pub mod analysis;
 pub mod chain;
 pub mod distance;
 pub mod guarantee;

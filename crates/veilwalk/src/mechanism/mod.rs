@@ -91,6 +91,13 @@ pub struct Workspace {
     places: Vec<u32>,
 }
 
+/// Working space for kernels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KernelWorkspace {
+    costs: Workspace,
+    accept: Vec<f64>,
+}
+
 impl Mechanism {
     /// The mechanism of this design that keeps this promise. Its scale is the one the theorem gives;
     /// for cells, the largest that the audit allows.
@@ -311,6 +318,28 @@ impl Mechanism {
             Scales::PerState(all) => Scales::PerState(all.iter().copied().map(times).collect()),
         };
         Self { scales, certificate: None, ..self.clone() }
+    }
+
+    /// Writes [`Mechanism::kernel`] into `out`, without memory of its own: analysis asks for
+    /// hundreds of millions of probabilities.
+    pub(crate) fn kernel_into(
+        &self,
+        previous: StateId,
+        real: StateId,
+        space: &mut KernelWorkspace,
+        out: &mut [f64],
+    ) {
+        let (scale, _) = self.scale_and_coin(previous);
+        self.fill_costs(previous, real, scale, &mut space.costs);
+        let costs = &space.costs.costs;
+        let least = costs.iter().min().copied().unwrap_or(0);
+        let per_unit = 1.0 / scale.denominator() as f64;
+        space.accept.clear();
+        space.accept.extend(costs.iter().map(|c| (-((c - least) as f64 * per_unit)).exp()));
+        match self.design.rule {
+            Rule::PermuteAndFlip => permute_and_flip::kernel(&space.accept, out),
+            Rule::Exponential => exponential::kernel(&space.accept, out),
+        }
     }
 
     /// Thirty-two bytes that differ whenever chain, design or scale do.
