@@ -10,8 +10,9 @@
 //! - [`read_chain`] and [`write_chain`]: a chain as a square matrix, or as a table of transitions;
 //! - [`read_initial`]: where released walks start;
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
-//! - [`ReleaseWriter`]: released walks, as CSV or NDJSON;
-//! - [`AtomicFile`]: a file that appears under its name only once it is complete.
+//! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
+//! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
+//!   [`HeldOutput`], the same for output without a name.
 //!
 //! Nothing is repaired in silence: text that is not exactly what it should be is an error.
 //!
@@ -46,7 +47,7 @@ mod write_error;
 pub use chain_file::{read_chain, read_chain_from, write_chain};
 pub use initial_file::{read_initial, read_initial_from};
 pub use number::{NumberProblem, Quantity};
-pub use output::AtomicFile;
+pub use output::{AtomicFile, HeldOutput};
 pub use read_error::{HeaderHint, ReadError, ReadErrorKind};
 pub use release_writer::ReleaseWriter;
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
