@@ -1,16 +1,17 @@
 //! `veilwalk privatize`: releases every walk of a file, or of a pipe while it is written.
 
 use std::collections::HashMap;
-use std::io::{BufWriter, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use veilwalk::random::{Secret, SourceKind};
 use veilwalk::session::{Releaser, Walk};
 use veilwalk::{Chain, Source, Start, StateId};
 use veilwalk_io::{
-    AtomicFile, ReadError, ReadErrorKind, ReleaseWriter, WalkFormat, WalkOptions, WalkReader,
+    AtomicFile, HeldOutput, ReadError, ReadErrorKind, ReleaseWriter, WalkFormat, WalkOptions,
+    WalkReader,
 };
 
 use crate::args::{self, ChainArgs, MechanismArgs, counted};
@@ -52,7 +53,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Input and output")]
     keep: Vec<String>,
 
-    /// Answer each line before the next is read
+    /// Answer each line before the next is read. Without it nothing is written until all walks are
+    /// released, so that a run that fails has released nothing
     #[arg(long, help_heading = "Input and output")]
     stream: bool,
 
@@ -83,7 +85,7 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum UnknownState {
-    /// Stop, and release nothing to a file
+    /// Stop, and say on which line it is
     #[default]
     Error,
     /// Leave the row out, and count it
@@ -128,7 +130,10 @@ impl Args {
     fn source(&self) -> Result<Source> {
         Ok(match (&self.key_file, self.seed) {
             (Some(path), _) => {
-                let secret = Secret::new(&args::read_bytes(path)?);
+                let bytes = args::read_bytes(path).context(
+                    "--key-file takes a file of secret bytes; make one with `head -c 32 /dev/urandom`",
+                )?;
+                let secret = Secret::new(&bytes);
                 Source::keyed(secret.with_context(|| path.display().to_string())?)
             }
             (None, Some(seed)) => Source::seeded(seed),
@@ -140,7 +145,7 @@ impl Args {
         Ok(match self.start.as_str() {
             "initial" => Start::Initial,
             "first" => Start::First,
-            label => Start::At(chain.require(label).context("--start")?),
+            label => Start::At(args::state(chain, "--start", label)?),
         })
     }
 
@@ -165,8 +170,7 @@ impl Args {
         }
         if !self.keep.is_empty() {
             terminal::warning(format!(
-                "--keep: the column{} {} will be released as they are, unprotected",
-                if self.keep.len() == 1 { "" } else { "s" },
+                "--keep: {} is released as it is, unprotected",
                 self.keep.join(", ")
             ));
         }
@@ -188,10 +192,16 @@ impl Args {
                 Ok(counts)
             }
             _ => {
-                let out = BufWriter::new(std::io::stdout().lock());
-                let format = reader.format();
-                let writer = ReleaseWriter::new(out, "standard output", format, &self.keep)?;
-                Ok(self.release(reader, writer, releaser)?.0)
+                const NAME: &str = "standard output";
+                let (out, format) = (std::io::stdout().lock(), reader.format());
+                if self.stream {
+                    let writer = ReleaseWriter::new(out, NAME, format, &self.keep)?;
+                    return Ok(self.release(reader, writer, releaser)?.0);
+                }
+                let writer = ReleaseWriter::new(HeldOutput::new(), NAME, format, &self.keep)?;
+                let (counts, held) = self.release(reader, writer, releaser)?;
+                held.pass_on(out).map_err(|error| error.named(NAME))?;
+                Ok(counts)
             }
         }
     }
@@ -217,10 +227,7 @@ impl Args {
                 (Err(unknown), UnknownState::Error) => {
                     let kind = ReadErrorKind::UnknownState(unknown);
                     let error = ReadError::new(input, Some(row.line), kind);
-                    return Err(error).context(
-                        "correct the row, leave such rows out with --unknown-state skip, or use a \
-                         chain that has the state",
-                    );
+                    bail!("{error}, or leave such rows out with --unknown-state skip");
                 }
             };
             if !open.contains_key(row.trajectory) {
@@ -239,6 +246,12 @@ impl Args {
             if self.stream {
                 writer.flush()?;
             }
+        }
+        if reader.format() == WalkFormat::Ndjson && counts.steps + counts.skipped == 0 {
+            bail!(
+                "{input}: the file is empty; it should hold one object a line, such as {}",
+                serde_json::json!({&self.trajectory_column: "north", &self.state_column: "Baa"})
+            );
         }
         counts.walks = open.len();
         writer.flush()?;
