@@ -223,9 +223,9 @@ pub(crate) struct MechanismArgs {
 
     /// Protect from each other the walks whose states are at most this far apart in all
     ///
-    /// Distances are in nats: the likeliest way from one state to the other, each of its moves of
-    /// probability p counting -ln p. `veilwalk chain check` prints the smallest radius that
-    /// protects anything.
+    /// Distances are in nats: the likeliest way between two states, in the direction that is less
+    /// likely, each move of probability p counting -ln p. `veilwalk chain check` prints the
+    /// distance of the closest pair of states; a smaller radius protects nothing.
     #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
     radius: Option<Radius>,
 

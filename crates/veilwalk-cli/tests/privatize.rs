@@ -186,7 +186,7 @@ fn a_header_without_rows_is_no_walks() {
 
 #[test]
 fn a_seed_gives_the_same_release_and_says_it_is_not_private() {
-    let folder = Folder::with("walks.csv", WALKS.repeat(1) + &"north,2019,Ba\n".repeat(50));
+    let folder = Folder::with("walks.csv", WALKS.to_owned() + &"north,2019,Ba\n".repeat(50));
     let seeded = |seed| release(&folder, &["privatize", "walks.csv", "--seed", seed]).success();
     assert_eq!(stdout(&seeded("1")), stdout(&seeded("1")));
     assert_ne!(stdout(&seeded("1")), stdout(&seeded("2")));

@@ -19,8 +19,9 @@ use crate::terminal;
 
 /// Release every walk: private, feasible, close to the real one
 ///
-/// Reads CSV with a header or NDJSON, one state a row; walks may be interleaved. Writes the
-/// trajectory, the step and the released state, and nothing else of the input.
+/// Reads CSV or TSV with a header, or NDJSON, one state a row; the rows of different walks may
+/// alternate. Writes the name of the trajectory as it is, the number of the step and the released
+/// state, and nothing else of the input.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The real walks: CSV with a header or NDJSON, `-` for standard input
@@ -32,7 +33,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     mechanism: MechanismArgs,
 
-    /// Where to write the release; standard output if not given
+    /// Where to write the release; standard output if not given. The name tells the format (`.csv`,
+    /// `.tsv`, `.ndjson` or `.jsonl`); with any other it is that of the input
     #[arg(short, long, value_name = "FILE", help_heading = "Input and output")]
     output: Option<PathBuf>,
 
@@ -145,7 +147,9 @@ impl Args {
         Ok(match self.start.as_str() {
             "initial" => Start::Initial,
             "first" => Start::First,
-            label => Start::At(args::state(chain, "--start", label)?),
+            label => {
+                Start::At(args::state(chain, "--start (`initial`, `first` or a state)", label)?)
+            }
         })
     }
 
