@@ -4,13 +4,18 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{ArgGroup, Args, ValueEnum};
 use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
 use veilwalk::distance::Cells;
+use veilwalk::guarantee::{self, Calibrated, Effort};
+use veilwalk::mechanism::cell::Calibration;
 use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit};
-use veilwalk::{Chain, Design, Distance, Initial, Mechanism, Model, Preset, Promise, Rule};
+use veilwalk::{
+    Chain, Design, Distance, Initial, Mechanism, Model, Preset, Promise, Rule, StateId,
+};
 
+use crate::progress::with_progress;
 use crate::terminal;
 
 /// How results are printed.
@@ -27,7 +32,7 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chain")]
 pub(crate) struct ChainOptions {
-    /// Divide every row by its sum, and say by how much it was off
+    /// Divide every row of probabilities by its sum, and say by how much it was off
     #[arg(long)]
     normalize: bool,
 
@@ -57,7 +62,12 @@ pub(crate) struct ChainArgs {
 impl ChainArgs {
     /// Reads the chain and computes its distances.
     pub(crate) fn model(&self) -> Result<Arc<Model>> {
-        Ok(Arc::new(Model::new(self.options.read(&self.chain)?)?))
+        Ok(Arc::new(Model::new(self.chain()?)?))
+    }
+
+    /// Reads the chain alone.
+    pub(crate) fn chain(&self) -> Result<Chain> {
+        self.options.read(&self.chain)
     }
 
     /// The flags that give this chain again, for commands that are printed as advice.
@@ -77,7 +87,7 @@ impl ChainArgs {
 }
 
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -128,8 +138,10 @@ impl ChainOptions {
                     veilwalk_io::read_initial(Path::new(name), chain)?
                 }
                 None => bail!(
-                    "--initial {name}: not `uniform` or `stationary`, not a state of the chain, \
-                     and not a file"
+                    "--initial {name}: this is neither a state of the chain nor a file; give \
+                     `uniform`, `stationary`, one of its states ({}), or a CSV file with the columns \
+                     `state` and `probability`",
+                    some_states(chain)
                 ),
             },
         })
@@ -161,8 +173,8 @@ pub(crate) fn tell(name: &str, report: &BuildReport) {
     }
     if report.period > 1 {
         terminal::warning(format!(
-            "{name}: the chain has period {}; releases are not affected, but long-run figures do \
-             not exist for it",
+            "{name}: the chain has period {}; releases are not affected, but a walk on it never \
+             settles, so long-run figures are averages over time",
             report.period
         ));
     }
@@ -205,28 +217,28 @@ fn parse_mechanism(text: &str) -> Result<Named, String> {
 /// Which mechanism, and what it promises.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Mechanism")]
+#[command(group = ArgGroup::new("protected").args(["radius", "substitutions"]).required(true))]
 pub(crate) struct MechanismArgs {
     /// `auto` (`cell` where its tables fit, else `sharp`), `cell`, `sharp`, `paper`, `exponential`,
     /// `chen` or `exponential-hamming`
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = parse_mechanism)]
     mechanism: Named,
 
-    /// The privacy parameter: how much the odds of any two adjacent walks can change, as a
-    /// logarithm. An exact decimal or fraction
-    #[arg(long, value_name = "E")]
+    /// The privacy parameter, a decimal or a fraction such as 0.5 or 1/3: the release changes the
+    /// odds between two protected walks by a factor of at most exp(E), so smaller is more private
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
     epsilon: Epsilon,
 
-    /// Protect walks whose states differ by at most this many nats in all
-    #[arg(
-        long,
-        value_name = "NATS",
-        conflicts_with = "substitutions",
-        required_unless_present = "substitutions"
-    )]
+    /// Protect from each other the walks whose states are at most this far apart in all
+    ///
+    /// Distances are in nats: the likeliest way between two states, in the direction that is less
+    /// likely, each move of probability p counting -ln p. `veilwalk chain check` prints the
+    /// distance of the closest pair of states; a smaller radius protects nothing.
+    #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
     radius: Option<Radius>,
 
-    /// Protect walks that differ in at most this many states
-    #[arg(long, value_name = "COUNT")]
+    /// Protect from each other the walks that differ in at most this many states
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
     substitutions: Option<NonZeroU32>,
 
     /// Override the distance: directed, symmetric, hamming, cell or cell-symmetric
@@ -238,8 +250,31 @@ pub(crate) struct MechanismArgs {
     rule: Option<Rule>,
 
     /// Override the chain weight, from 0 up: how much a move's own unlikeliness counts against it
-    #[arg(long, value_name = "WEIGHT")]
+    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
     chain_weight: Option<ChainWeight>,
+
+    /// How the scale is found: by the proven formula, or the largest whose exact loss keeps the
+    /// promise. `cell` is calibrated exactly unless told otherwise, all others by the formula
+    #[arg(long, value_enum, value_name = "HOW")]
+    calibrate: Option<Calibrate>,
+}
+
+/// How a scale is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Calibrate {
+    /// The proven formula
+    Theorem,
+    /// The largest scale whose audited loss keeps the promise
+    Exact,
+}
+
+impl Calibrate {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Theorem => "theorem",
+            Self::Exact => "exact",
+        }
+    }
 }
 
 /// A mechanism with the name it goes by.
@@ -247,6 +282,9 @@ pub(crate) struct MechanismArgs {
 pub(crate) struct Chosen {
     pub(crate) name: String,
     pub(crate) mechanism: Arc<Mechanism>,
+    pub(crate) calibrate: Calibrate,
+    /// What an exact calibration by one common factor gained.
+    pub(crate) calibration: Option<Calibrated>,
 }
 
 impl MechanismArgs {
@@ -275,8 +313,29 @@ impl MechanismArgs {
                  --substitutions 1 (or more) instead of --radius"
             );
         }
-        let mechanism = Mechanism::new(model.clone(), design, promise)?;
-        Ok(Chosen { name, mechanism: Arc::new(mechanism) })
+        let goes_by_cells = design.distance.nearest().is_some();
+        let default = if goes_by_cells { Calibrate::Exact } else { Calibrate::Theorem };
+        let calibrate = self.calibrate.unwrap_or(default);
+        let (mechanism, calibration) = match calibrate {
+            Calibrate::Theorem if goes_by_cells => {
+                let how = Calibration::Theorem;
+                (Mechanism::with_cells(model.clone(), design, promise, how)?, None)
+            }
+            Calibrate::Exact if !goes_by_cells => {
+                let theorem = Mechanism::new(model.clone(), design, promise)?;
+                let (mechanism, found) = with_progress("calibrating", |watch| {
+                    guarantee::calibrate(&theorem, Effort::default(), watch)
+                })?;
+                (mechanism, Some(found))
+            }
+            _ => (Mechanism::new(model.clone(), design, promise)?, None),
+        };
+        Ok(Chosen { name, mechanism: Arc::new(mechanism), calibrate, calibration })
+    }
+
+    /// ε alone.
+    pub(crate) fn epsilon(&self) -> Epsilon {
+        self.epsilon
     }
 
     /// What is promised.
@@ -288,6 +347,25 @@ impl MechanismArgs {
         };
         Promise { epsilon: self.epsilon, unit }
     }
+}
+
+/// The state that a flag names.
+pub(crate) fn state(chain: &Chain, flag: &str, label: &str) -> Result<StateId> {
+    chain.require(label).map_err(|unknown| match unknown.closest {
+        Some(_) => anyhow!("{flag}: {unknown}"),
+        None => anyhow!("{flag}: {unknown}; give one of its states ({})", some_states(chain)),
+    })
+}
+
+/// The labels of the first few states, for messages.
+fn some_states(chain: &Chain) -> String {
+    const MOST: usize = 12;
+    let mut shown: Vec<_> =
+        chain.states().take(MOST).map(|s| format!("{:?}", chain.label(s))).collect();
+    if chain.len() > MOST {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
 }
 
 /// Reads a file whole, or says what is wrong with it.

@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod progress;
 mod terminal;
 
 use std::process::ExitCode;
@@ -25,8 +26,13 @@ enum Command {
     Demo(command::demo::Args),
     #[command(subcommand)]
     Chain(command::chain::Command),
+    Guarantee(command::guarantee::Args),
     Kernel(command::kernel::Args),
     Privatize(command::privatize::Args),
+    Verify(command::verify::Args),
+    Audit(command::audit::Args),
+    #[command(subcommand)]
+    Ledger(command::ledger::Command),
 }
 
 fn main() -> ExitCode {
@@ -34,11 +40,20 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Demo(args) => command::demo::run(&args),
         Command::Chain(args) => command::chain::run(&args),
+        Command::Guarantee(args) => command::guarantee::run(&args),
         Command::Kernel(args) => command::kernel::run(&args),
         Command::Privatize(args) => command::privatize::run(&args),
+        Command::Verify(args) => command::verify::run(&args),
+        Command::Audit(args) => return finish(command::audit::run(&args)),
+        Command::Ledger(args) => command::ledger::run(&args),
     };
+    finish(outcome.map(|()| ExitCode::SUCCESS))
+}
+
+/// The exit status, and what went wrong on standard error.
+fn finish(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         // Whoever reads from us has seen enough, as `head` does.
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

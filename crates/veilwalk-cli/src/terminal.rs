@@ -2,13 +2,22 @@
 //! only where someone is looking.
 
 use std::fmt::Display;
-use std::io;
+use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
+use veilwalk_io::{WriteError, WriteErrorKind};
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// Prints a result.
+pub(crate) fn print(text: impl Display) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    let written = writeln!(out, "{text}").and_then(|()| out.flush());
+    Ok(written.map_err(|error| WriteError::new("standard output", WriteErrorKind::Io(error)))?)
+}
 
 /// Says what went wrong.
 pub(crate) fn error(error: &anyhow::Error) {
@@ -29,9 +38,9 @@ pub(crate) fn note(message: impl Display) {
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let io = cause.downcast_ref::<io::Error>();
-        let write = cause.downcast_ref::<veilwalk_io::WriteError>();
+        let write = cause.downcast_ref::<WriteError>();
         io.is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
-            || write.is_some_and(veilwalk_io::WriteError::is_broken_pipe)
+            || write.is_some_and(WriteError::is_broken_pipe)
     })
 }
 

@@ -10,8 +10,9 @@
 //! - [`read_chain`] and [`write_chain`]: a chain as a square matrix, or as a table of transitions;
 //! - [`read_initial`]: where released walks start;
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
-//! - [`ReleaseWriter`]: released walks, as CSV or NDJSON;
-//! - [`AtomicFile`]: a file that appears under its name only once it is complete;
+//! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
+//! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
+//!   [`HeldOutput`], the same for output without a name;
 //! - [`Manifest`]: what a release is, in a file beside it;
 //! - [`Ledger`]: how much was spent on each walk, over all releases.
 //!
@@ -55,7 +56,7 @@ pub use manifest::{
     hash_file,
 };
 pub use number::{NumberProblem, Quantity};
-pub use output::AtomicFile;
+pub use output::{AtomicFile, HeldOutput};
 pub use read_error::{HeaderHint, ReadError, ReadErrorKind};
 pub use release_writer::ReleaseWriter;
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};

@@ -1,14 +1,17 @@
-//! A file that appears under its name only once it is complete.
+//! Output that appears only once it is complete.
+//!
+//! A release that breaks off and is made again is two releases of its first part, so a run that
+//! fails must not have released anything.
 //!
 //! Everything goes to a temporary file in the same directory, which takes the final name in one
 //! step at the end. A run that fails half-way leaves what was there before, and no half of a release
 //! that could be mistaken for a whole one.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, SpooledTempFile};
 
 use crate::write_error::{WriteError, WriteErrorKind};
 
@@ -94,6 +97,52 @@ impl Write for AtomicFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// Output that is held back until it is complete, and then passed on: for standard output, which has
+/// no name to be given at the end. What is large waits in an unnamed temporary file.
+#[derive(Debug)]
+pub struct HeldOutput {
+    spool: SpooledTempFile,
+}
+
+impl HeldOutput {
+    /// Up to this many bytes wait in memory.
+    const IN_MEMORY: usize = 1 << 26;
+
+    /// Holds nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { spool: SpooledTempFile::new(Self::IN_MEMORY) }
+    }
+
+    /// Writes everything that was held.
+    ///
+    /// # Errors
+    ///
+    /// If that fails.
+    pub fn pass_on(self, mut out: impl Write) -> Result<(), WriteError> {
+        let mut spool = self.spool;
+        let written =
+            spool.rewind().and_then(|()| io::copy(&mut spool, &mut out)).and_then(|_| out.flush());
+        written.map_err(|error| WriteError::io("output", error))
+    }
+}
+
+impl Default for HeldOutput {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Write for HeldOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.spool.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.spool.flush()
     }
 }
 

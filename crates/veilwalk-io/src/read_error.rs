@@ -181,7 +181,7 @@ pub enum ReadErrorKind {
     #[error("{0}; correct the column \"probability\"")]
     Initial(InitialError),
     /// A label that is not a state of the chain.
-    #[error("{0}; correct the label, or add the state to the chain")]
+    #[error("{}", unknown_state(.0))]
     UnknownState(UnknownState),
     /// Text that is not a manifest.
     #[error("this is not the manifest of a release: {0}")]
@@ -238,6 +238,12 @@ pub enum ReadErrorKind {
         /// The key.
         key: String,
     },
+}
+
+/// The question whether another label was meant ends with a mark of its own.
+fn unknown_state(unknown: &UnknownState) -> String {
+    let then = if unknown.closest.is_some() { " Correct" } else { "; correct" };
+    format!("{unknown}{then} the label, or add the state to the chain")
 }
 
 impl ReadErrorKind {

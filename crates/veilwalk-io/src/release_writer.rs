@@ -12,7 +12,7 @@ use crate::write_error::{WriteError, WriteErrorKind};
 /// The columns that every release has.
 const OWN_COLUMNS: [&str; 3] = ["trajectory", "step", "state"];
 
-/// Writes a release as CSV or NDJSON.
+/// Writes a release as CSV, TSV or NDJSON.
 ///
 /// ```
 /// use veilwalk_io::{ReleaseWriter, WalkFormat};
@@ -65,9 +65,12 @@ impl<W: Write> ReleaseWriter<W> {
             }
         }
         let sink = match format {
-            WalkFormat::Csv => {
-                let mut table =
-                    csv::WriterBuilder::new().buffer_capacity(Self::BUFFER).from_writer(out);
+            WalkFormat::Csv | WalkFormat::Tsv => {
+                let delimiter = if format == WalkFormat::Tsv { b'\t' } else { b',' };
+                let mut table = csv::WriterBuilder::new()
+                    .delimiter(delimiter)
+                    .buffer_capacity(Self::BUFFER)
+                    .from_writer(out);
                 let own = OWN_COLUMNS.into_iter();
                 let written = table.write_record(own.chain(kept.iter().map(String::as_str)));
                 written.map_err(|error| WriteError::io(name, error.into()))?;

@@ -77,6 +77,10 @@ impl<R: Read> Table<R> {
         self.header_line
     }
 
+    pub(crate) fn delimiter(&self) -> u8 {
+        self.delimiter
+    }
+
     pub(crate) fn lines(&self) -> &Lines<R> {
         &self.lines
     }

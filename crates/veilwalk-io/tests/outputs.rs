@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use veilwalk_io::{AtomicFile, ReleaseWriter, WalkFormat, WriteErrorKind};
+use veilwalk_io::{AtomicFile, HeldOutput, ReleaseWriter, WalkFormat, WriteErrorKind};
 
 fn release(format: WalkFormat, kept: &[&str]) -> ReleaseWriter<Vec<u8>> {
     let kept: Vec<String> = kept.iter().map(|&c| c.to_owned()).collect();
@@ -23,6 +23,25 @@ fn a_release_as_csv() {
     );
     let empty = release(WalkFormat::Csv, &[]).finish().unwrap();
     assert_eq!(empty, b"trajectory,step,state\n");
+}
+
+#[test]
+fn a_release_as_tsv() {
+    let mut writer = release(WalkFormat::Tsv, &["when"]);
+    writer.write_row("b,b", 0, "a\tb", ["8:00"]).unwrap();
+    let text = String::from_utf8(writer.finish().unwrap()).unwrap();
+    assert_eq!(text, "trajectory\tstep\tstate\twhen\nb,b\t0\t\"a\tb\"\t8:00\n");
+}
+
+#[test]
+fn held_output_comes_whole() {
+    let mut held = HeldOutput::new();
+    held.write_all(b"one\n").unwrap();
+    held.flush().unwrap();
+    held.write_all(b"two\n").unwrap();
+    let mut out = Vec::new();
+    held.pass_on(&mut out).unwrap();
+    assert_eq!(out, b"one\ntwo\n");
 }
 
 #[test]

@@ -83,6 +83,10 @@ fn the_format_is_told_from_the_options_the_path_or_the_first_line() {
     let mut reader = WalkReader::open(&path, WalkOptions::default()).unwrap();
     assert_eq!(reader.format(), WalkFormat::Csv);
     assert_eq!(reader.next_row().unwrap().unwrap().state, "a");
+    let path = folder.path().join("walks.csv");
+    std::fs::write(&path, "trajectory\tstate\n1\ta\n").unwrap();
+    let reader = WalkReader::open(&path, WalkOptions::default()).unwrap();
+    assert_eq!(reader.format(), WalkFormat::Tsv, "the header tells, not the name");
     let missing = WalkReader::open(&folder.path().join("no.csv"), WalkOptions::default());
     assert!(missing.unwrap_err().to_string().contains("no such file"));
 }
@@ -212,7 +216,11 @@ proptest! {
     #[test]
     fn a_release_comes_back(
         steps in proptest::collection::vec(("\\PC{1,5}", "[ -~é\t\r\n]{1,6}", ".{0,4}"), 0..12),
-        format in prop_oneof![Just(WalkFormat::Csv), Just(WalkFormat::Ndjson)],
+        format in prop_oneof![
+            Just(WalkFormat::Csv),
+            Just(WalkFormat::Tsv),
+            Just(WalkFormat::Ndjson)
+        ],
     ) {
         let kept = ["wann, \"wo\"".to_owned()];
         let mut release = ReleaseWriter::new(Vec::new(), "r", format, &kept).unwrap();

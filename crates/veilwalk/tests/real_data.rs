@@ -75,7 +75,7 @@ fn simulated(mechanism: &Mechanism, walks: usize) -> [(f64, f64); 2] {
                 left -= **p;
                 left < 0.0
             });
-            real = *taken.or(moves.last()).expect("every state has a successor").0;
+            real = *taken.or(moves.rev().next()).expect("every state has a successor").0;
             released = mechanism.step(released, real, words, &mut space);
             wrong += f64::from(u8::from(released != real));
             distance += model.directed().between(released, real).as_f64();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use veilwalk::chain::TransitionCounts;
 use veilwalk::{Chain, Model};
@@ -21,15 +21,16 @@ pub(crate) enum Command {
 /// Check a chain and print its figures
 #[derive(Debug, clap::Args)]
 pub(crate) struct Check {
-    /// A built-in chain (`credit` or `downtown`) or a file
+    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, or transitions with the
+    /// header `from,to,probability` or `from,to,count`
     chain: String,
-
-    #[command(flatten)]
-    options: ChainOptions,
 
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+
+    #[command(flatten)]
+    options: ChainOptions,
 }
 
 /// Count the transitions of walks and write them as a chain
@@ -41,7 +42,7 @@ pub(crate) struct Fit {
     /// The walks: CSV with a header or NDJSON, `-` for standard input
     walks: String,
 
-    /// Where to write the chain
+    /// Where to write the chain, `-` for standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
@@ -69,7 +70,8 @@ fn check(args: &Check) -> Result<()> {
     let model = Model::new(args.options.read(&args.chain)?)?;
     let chain = model.chain();
     let stationary = chain.stationary()?;
-    let entropy_rate = chain.entropy_rate(&stationary);
+    // Minus zero is a sum of nothing but certain moves.
+    let entropy_rate = chain.entropy_rate(&stationary) + 0.0;
     let diameter = model.diameter();
     let closest = model.closest_pair();
     match args.format {
@@ -93,7 +95,7 @@ fn check(args: &Check) -> Result<()> {
                 "stationary": stationary,
                 "hash": chain.hash().to_string(),
             });
-            anstream::println!("{answer:#}");
+            terminal::print(format_args!("{answer:#}"))?;
         }
         Format::Text => {
             let mut table = terminal::table(&["chain", &args.chain]);
@@ -127,7 +129,7 @@ fn check(args: &Check) -> Result<()> {
             row("entropy rate", format!("{entropy_rate:.6} nats a step"));
             row("in the long run", in_the_long_run(chain, &stationary));
             row("hash", chain.hash().to_string());
-            anstream::println!("{}", terminal::lines(&table));
+            terminal::print(terminal::lines(&table))?;
         }
     }
     Ok(())
@@ -173,7 +175,8 @@ fn fit(args: &Fit) -> Result<()> {
     let (walks, moves) = (last.len(), counts.total());
     if moves == 0 {
         bail!(
-            "{}: there is not a single transition to count in {}",
+            "{}: there is not a single transition to count in {}; a chain is fitted to walks of two \
+             states or more",
             args.walks,
             counted(walks, "walk")
         );
@@ -183,15 +186,23 @@ fn fit(args: &Fit) -> Result<()> {
     } else {
         veilwalk::chain::Scope::Whole
     };
-    let (chain, report) =
-        counts.build(veilwalk::chain::BuildOptions { scope, ..Default::default() })?;
+    let (chain, report) = counts
+        .build(veilwalk::chain::BuildOptions { scope, ..Default::default() })
+        .with_context(|| args.walks.clone())?;
     args::tell(&args.walks, &report);
-    let mut file = AtomicFile::create(&args.output)?;
-    write_chain(&chain, &mut file).map_err(|e| e.named(args.output.display().to_string()))?;
-    file.commit()?;
+    let name = if args.output.as_os_str() == "-" {
+        let name = "standard output".to_owned();
+        write_chain(&chain, std::io::stdout().lock()).map_err(|e| e.named(&name))?;
+        name
+    } else {
+        let mut file = AtomicFile::create(&args.output)?;
+        let name = file.name().to_owned();
+        write_chain(&chain, &mut file).map_err(|e| e.named(&name))?;
+        file.commit()?;
+        name
+    };
     terminal::note(format!(
-        "{}: {} and {}, from {} in {}",
-        args.output.display(),
+        "{name}: {} and {}, from {} in {}",
         counted(chain.len(), "state"),
         counted(chain.transitions(), "transition"),
         counted(moves as usize, "move"),

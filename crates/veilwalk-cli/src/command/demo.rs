@@ -18,7 +18,7 @@ pub(crate) struct Args {
     seed: Option<u64>,
 }
 
-/// Ten yearly ratings of a country.
+/// Ten yearly ratings of one firm.
 const WALK: [&str; 10] = ["Caa", "Ca/C", "Caa", "Caa", "Caa", "Caa", "B", "Caa", "Ca/C", "Ca/C"];
 const EPSILONS: [&str; 4] = ["0.1", "1", "2", "5"];
 const MECHANISMS: [Preset; 4] = [Preset::Chen, Preset::Paper, Preset::Sharp, Preset::Cell];
@@ -31,11 +31,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let real = WALK.iter().map(|label| chain.require(label)).collect::<Result<Vec<_>, _>>()?;
     let source = args.seed.map_or_else(Source::system, Source::seeded);
 
-    anstream::println!(
+    terminal::print(
         "A firm's yearly credit ratings are a walk on a public Markov chain of nine ratings.\n\
          Each row below was released in place of the first one, state by state. Every released\n\
-         walk takes only moves that the chain allows. A * marks a state that is not the real one.\n"
-    );
+         walk takes only moves that the chain allows. A * marks a state that is not the real one.\n",
+    )?;
     let labels = |walk: &[StateId]| {
         let states = walk.iter().zip(&real).map(|(&y, &x)| {
             let label = chain.label(y);
@@ -49,16 +49,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         });
         states.collect::<String>().trim_end().to_owned()
     };
-    anstream::println!("epsilon  mechanism  walk");
-    anstream::println!("         (real)     {}", labels(&real));
+    terminal::print("epsilon  mechanism  walk")?;
+    terminal::print(format_args!("         (real)     {}", labels(&real)))?;
     for epsilon in EPSILONS {
-        anstream::println!();
+        terminal::print("")?;
         for preset in MECHANISMS {
             let released = release(&model, preset, epsilon, &real, &source)?;
-            anstream::println!("{epsilon:<7}  {:<9}  {}", preset.name(), labels(&released));
+            let (name, walk) = (preset.name(), labels(&released));
+            terminal::print(format_args!("{epsilon:<7}  {name:<9}  {walk}"))?;
         }
     }
-    anstream::println!("\n{}", explanation(&model));
+    terminal::print(format_args!("\n{}", explanation(&model)))?;
     if args.seed.is_some() {
         terminal::warning("made with --seed: whoever knows the seed can undo it; NOT private");
     }

@@ -4,35 +4,36 @@ use anyhow::Result;
 use comfy_table::CellAlignment;
 use serde_json::json;
 
-use crate::args::{ChainArgs, Format, MechanismArgs};
+use crate::args::{self, ChainArgs, Format, MechanismArgs};
 use crate::terminal;
 
 /// Print the exact distribution of the next released state
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    chain: ChainArgs,
-
-    #[command(flatten)]
-    mechanism: MechanismArgs,
-
-    /// The last released state
+    /// The state that was released last
     #[arg(long, value_name = "STATE")]
     previous: String,
 
-    /// The real state
+    /// The state that the real walk is in now
     #[arg(long, value_name = "STATE")]
     real: String,
 
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+
+    #[command(flatten)]
+    chain: ChainArgs,
+
+    #[command(flatten)]
+    mechanism: MechanismArgs,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let model = args.chain.model()?;
     let chain = model.chain();
-    let (previous, real) = (chain.require(&args.previous)?, chain.require(&args.real)?);
+    let previous = args::state(chain, "--previous", &args.previous)?;
+    let real = args::state(chain, "--real", &args.real)?;
     let chosen = args.mechanism.on(&model)?;
     let kernel = chosen.mechanism.kernel(previous, real);
     let labels = chain.successors(previous).iter().map(|&state| chain.label(state));
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 "real": args.real,
                 "probabilities": probabilities,
             });
-            anstream::println!("{answer:#}");
+            terminal::print(format_args!("{answer:#}"))?;
         }
         Format::Text => {
             let mut table = terminal::table(&["released", "probability"]);
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 chosen.name,
                 args.mechanism.promise()
             ));
-            anstream::println!("{}", terminal::lines(&table));
+            terminal::print(terminal::lines(&table))?;
         }
     }
     Ok(())

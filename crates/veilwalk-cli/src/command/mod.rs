@@ -1,6 +1,10 @@
 //! One file a subcommand.
 
+pub(crate) mod audit;
 pub(crate) mod chain;
 pub(crate) mod demo;
+pub(crate) mod guarantee;
 pub(crate) mod kernel;
+pub(crate) mod ledger;
 pub(crate) mod privatize;
+pub(crate) mod verify;

@@ -5,19 +5,23 @@ use std::path::Path;
 /// How rows are written in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalkFormat {
-    /// A header line, then one line for each row, with fields separated by commas or tabs.
+    /// A header line, then one line for each row, with fields separated by commas.
     Csv,
+    /// The same with tabs. A file that is read tells by its header which of the two it is.
+    Tsv,
     /// One JSON object on each line.
     Ndjson,
 }
 
 impl WalkFormat {
-    /// The format that a file's extension stands for: `.csv` and `.tsv`, or `.ndjson` and `.jsonl`.
+    /// The format that a file's extension stands for: `.csv`, `.tsv`, and `.ndjson` or
+    /// `.jsonl`.
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
         match extension.as_str() {
-            "csv" | "tsv" => Some(Self::Csv),
+            "csv" => Some(Self::Csv),
+            "tsv" => Some(Self::Tsv),
             "ndjson" | "jsonl" => Some(Self::Ndjson),
             _ => None,
         }
@@ -40,7 +44,7 @@ mod tests {
     fn extensions_tell_the_format() {
         let of = |name: &str| WalkFormat::from_path(Path::new(name));
         assert_eq!(of("a.csv"), Some(WalkFormat::Csv));
-        assert_eq!(of("a.TSV"), Some(WalkFormat::Csv));
+        assert_eq!(of("a.TSV"), Some(WalkFormat::Tsv));
         assert_eq!(of("b/a.ndjson"), Some(WalkFormat::Ndjson));
         assert_eq!(of("a.jsonl"), Some(WalkFormat::Ndjson));
         assert_eq!(of("a.txt"), None);

@@ -88,7 +88,7 @@ impl<R: Read> WalkReader<R> {
             None => lines.peek()?.map_or(WalkFormat::Csv, WalkFormat::of_line),
         };
         let (source, columns) = match format {
-            WalkFormat::Csv => {
+            WalkFormat::Csv | WalkFormat::Tsv => {
                 let table = Table::new(lines, "trajectory,state")?;
                 let columns = find_columns(&options, table.header())
                     .map_err(|kind| table.lines().error_at(table.header_line(), kind))?;
@@ -108,7 +108,10 @@ impl<R: Read> WalkReader<R> {
     #[must_use]
     pub fn format(&self) -> WalkFormat {
         match self.source {
-            Source::Table(_) => WalkFormat::Csv,
+            Source::Table(ref table) => match table.delimiter() {
+                b'\t' => WalkFormat::Tsv,
+                _ => WalkFormat::Csv,
+            },
             Source::Objects { .. } => WalkFormat::Ndjson,
         }
     }

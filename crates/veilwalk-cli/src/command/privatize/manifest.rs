@@ -1,0 +1,73 @@
+//! What goes into the manifest of a release.
+
+use std::path::Path;
+
+use veilwalk::mechanism::Unit;
+use veilwalk::random::SourceKind;
+use veilwalk_io::{
+    ChainPart, Counts as CountsPart, GuaranteePart, Manifest, MechanismPart, PromisePart,
+    ReleasePart,
+};
+
+use super::Run;
+use super::release::Counts;
+
+/// The manifest of a finished release.
+pub(super) fn manifest(run: &Run<'_>, counts: &Counts, path: &Path, hash: String) -> Manifest {
+    let mechanism = &run.chosen.mechanism;
+    let (model, design) = (mechanism.model(), mechanism.design());
+    let promise = run.args.mechanism.promise();
+    let (radius_nats, substitutions) = match promise.unit {
+        Unit::Radius(radius) => (Some(radius.to_string()), None),
+        Unit::Substitutions(count) => (None, Some(count.get())),
+    };
+    let etas = || model.chain().states().map(|z| mechanism.scale(z).eta());
+    let mut scale: Vec<String> =
+        [etas().min(), etas().max()].iter().flatten().map(ToString::to_string).collect();
+    scale.dedup();
+    let vacuous = run.cover.is_vacuous();
+    let randomness = match run.source.kind() {
+        SourceKind::System => "system",
+        SourceKind::Keyed => "key",
+        SourceKind::Seeded => "seed",
+    };
+    let disclosed = |count: usize| run.args.disclose_counts.then_some(count as u64);
+    Manifest {
+        format: Manifest::FORMAT,
+        veilwalk: env!("CARGO_PKG_VERSION").to_owned(),
+        private: run.source.kind() != SourceKind::Seeded && !vacuous,
+        mechanism: MechanismPart {
+            name: run.chosen.name.clone(),
+            distance: design.distance.to_string(),
+            rule: design.rule.to_string(),
+            chain_weight: design.chain_weight.to_string(),
+            scale,
+            calibration: run.chosen.calibrate.name().to_owned(),
+        },
+        promise: PromisePart { epsilon: promise.epsilon.to_string(), radius_nats, substitutions },
+        guarantee: GuaranteePart {
+            vacuous,
+            smallest_radius_nats: model.closest_pair().map(|pair| pair.distance.as_f64()),
+            covered_states: run.cover.share(),
+            covered_pairs: run.cover.covered_pairs,
+        },
+        chain: ChainPart {
+            hash: model.hash().to_string(),
+            states: model.chain().len(),
+            transitions: model.chain().transitions(),
+        },
+        counts: CountsPart {
+            walks: counts.walks as u64,
+            steps: counts.steps as u64,
+            infeasible: disclosed(counts.infeasible),
+            skipped: disclosed(counts.skipped),
+        },
+        randomness: randomness.to_owned(),
+        start: run.args.start.clone(),
+        kept_columns: run.args.keep.clone(),
+        release: ReleasePart {
+            file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            hash,
+        },
+    }
+}
