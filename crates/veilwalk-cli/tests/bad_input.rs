@@ -167,7 +167,11 @@ fn states_that_the_chain_does_not_have() {
     let words = ["walks.csv, line 3", "\"Zzz\"", "--unknown-state skip", "add the state"];
     walks_refused("walks.csv", text, &words);
     let text = "trajectory,state\nnorth,baa\n";
-    walks_refused("walks.csv", text, &["walks.csv, line 2", "did you mean \"Baa\"?"]);
+    walks_refused(
+        "walks.csv",
+        text,
+        &["walks.csv, line 2", "did you mean \"Baa\"? Correct the label"],
+    );
     let folder = Folder::with("walks.csv", WALKS);
     folder.write("start.csv", "state,probability\nZzz,1\n");
     folder.refuses(

@@ -181,7 +181,11 @@ pub enum ReadErrorKind {
     #[error("{0}; correct the column \"probability\"")]
     Initial(InitialError),
     /// A label that is not a state of the chain.
-    #[error("{0}; correct the label, or add the state to the chain")]
+    #[error(
+        "{unknown}{correct} the label, or add the state to the chain",
+        unknown = .0,
+        correct = if .0.closest.is_some() { " Correct" } else { "; correct" }
+    )]
     UnknownState(UnknownState),
     /// A column that the header does not have.
     #[error(

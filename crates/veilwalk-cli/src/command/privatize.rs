@@ -272,7 +272,7 @@ impl Counts {
         ));
         if self.infeasible > 0 {
             terminal::note(format!(
-                "{} of the real walks not possible under the chain; the guarantee covers them, but \
+                "not possible under the chain: {} of the real walks; the guarantee covers them, but \
                  the chain may not fit these walks",
                 counted(self.infeasible, "move")
             ));
