@@ -1,9 +1,11 @@
-"""Makes crates/veilwalk/tests/fixtures/distances.json with scipy.
+"""Makes crates/veilwalk/tests/fixtures/distances.json with scipy, or checks that it still would.
 
-Usage: python scripts/make_fixtures.py > crates/veilwalk/tests/fixtures/distances.json
+Usage: python scripts/make_fixtures.py [--check]
 """
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -45,8 +47,29 @@ def fixture(matrix: np.ndarray) -> dict:
     }
 
 
-if __name__ == "__main__":
+def fixtures() -> list[dict]:
     rng = np.random.default_rng(2026)
     credit = np.array([[float(p) for p in row.split()] for row in CREDIT.split("\n") if row])
-    chains = [credit] + [random_chain(rng, n, d) for n, d in [(2, 1), (7, 3), (15, 2), (25, 4), (40, 3)]]
-    print("[\n" + ",\n".join(json.dumps(fixture(chain)) for chain in chains) + "\n]")
+    sizes = [(2, 1), (7, 3), (15, 2), (25, 4), (40, 3)]
+    return [fixture(credit)] + [fixture(random_chain(rng, n, degree)) for n, degree in sizes]
+
+
+def check(path: Path) -> None:
+    """The chains are taken from the file: numpy's streams may change between versions."""
+    for number, stored in enumerate(json.loads(path.read_text())):
+        matrix = np.zeros((stored["states"], stored["states"]))
+        for i, j, p in stored["edges"]:
+            matrix[i, j] = p
+        again = np.array(fixture(matrix)["distances"])
+        if not np.allclose(again, stored["distances"], rtol=0, atol=1e-9):
+            sys.exit(f"{path}: scipy finds other distances for chain {number}")
+    print(f"{path.name}: scipy agrees")
+
+
+if __name__ == "__main__":
+    path = Path(__file__).parent.parent / "crates/veilwalk/tests/fixtures/distances.json"
+    if sys.argv[1:] == ["--check"]:
+        check(path)
+    else:
+        lines = ",\n".join(json.dumps(each) for each in fixtures())
+        path.write_text(f"[\n{lines}\n]\n")

@@ -12,7 +12,9 @@
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
 //! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
 //! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
-//!   [`HeldOutput`], the same for output without a name.
+//!   [`HeldOutput`], the same for output without a name;
+//! - [`Manifest`]: what a release is, in a file beside it;
+//! - [`Ledger`]: how much was spent on each walk, over all releases.
 //!
 //! Nothing is repaired in silence: text that is not exactly what it should be is an error.
 //!
@@ -35,7 +37,9 @@
 
 mod chain_file;
 mod initial_file;
+mod ledger;
 mod lines;
+mod manifest;
 mod number;
 mod output;
 mod read_error;
@@ -46,6 +50,11 @@ mod write_error;
 
 pub use chain_file::{read_chain, read_chain_from, write_chain};
 pub use initial_file::{read_initial, read_initial_from};
+pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerScope};
+pub use manifest::{
+    ChainPart, Counts, GuaranteePart, Hashing, Manifest, MechanismPart, PromisePart, ReleasePart,
+    hash_file,
+};
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput};
 pub use read_error::{HeaderHint, ReadError, ReadErrorKind};

@@ -187,6 +187,12 @@ pub enum ReadErrorKind {
         correct = if .0.closest.is_some() { " Correct" } else { "; correct" }
     )]
     UnknownState(UnknownState),
+    /// Text that is not a manifest.
+    #[error("this is not the manifest of a release: {0}")]
+    NotAManifest(String),
+    /// A manifest of another version.
+    #[error("the manifest has format {0}; this version of veilwalk reads format 1")]
+    ManifestFormat(u32),
     /// A column that the header does not have.
     #[error(
         "there is no column {column:?} for {role}; the columns are {}; name one with {}",

@@ -24,11 +24,14 @@
 //! ```
 //!
 //! The parts, from the ground up: [`nats`] (distances as integers), [`chain`], [`distance`],
-//! [`random`] (exact coins), [`mechanism`] (the family, with its proofs) and [`session`]. Nothing
-//! that decides a release is a float.
+//! [`random`] (exact coins), [`mechanism`] (the family, with its proofs), [`session`], [`guarantee`]
+//! (what a promise means on a chain) and [`analysis`] (how good a release is, computed). Nothing that
+//! decides a release is a float.
 
+pub mod analysis;
 pub mod chain;
 pub mod distance;
+pub mod guarantee;
 pub mod mechanism;
 pub mod model;
 pub mod nats;
@@ -42,3 +45,8 @@ pub use model::Model;
 pub use nats::Nats;
 pub use random::{Secret, Source};
 pub use session::{Session, Start};
+
+/// The examples of the README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

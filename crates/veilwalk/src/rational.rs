@@ -84,6 +84,29 @@ impl Rational {
         self.numerator as f64 / self.denominator as f64
     }
 
+    /// The sum, exact where it fits, else rounded up to a multiple of 10⁻¹²; `None` beyond 10⁶.
+    ///
+    /// For adding up what was spent, where more than the truth does no harm.
+    #[must_use]
+    pub fn add_rounding_up(self, other: Self) -> Option<Self> {
+        const GRID: u128 = 1_000_000_000_000;
+        let (a, b) = (u128::from(self.numerator), u128::from(self.denominator));
+        let (c, d) = (u128::from(other.numerator), u128::from(other.denominator));
+        let (above, below) = (a.checked_mul(d)?.checked_add(c.checked_mul(b)?)?, b * d);
+        let divisor = gcd(above, below);
+        if let (Ok(above), Ok(below)) =
+            (u64::try_from(above / divisor), u64::try_from(below / divisor))
+        {
+            return Self::new(above, below);
+        }
+        if above / below >= 1_000_000 {
+            return None;
+        }
+        let units = |n: u128, d: u128| (n * GRID).div_ceil(d);
+        let sum = u64::try_from(units(a, b) + units(c, d)).ok()?;
+        Self::new(sum, GRID as u64)
+    }
+
     /// The largest fraction at most `numerator / denominator` whose parts are below 2³².
     ///
     /// Exact where the reduced parts fit. Otherwise rounded down: to a multiple of 2⁻³¹, or
@@ -278,6 +301,19 @@ mod tests {
         for (text, shown) in [("0.50", "0.5"), ("1/3", "1/3"), ("12", "12"), ("1e-3", "0.001")] {
             assert_eq!(text.parse::<Rational>().unwrap().to_string(), shown);
         }
+    }
+
+    #[test]
+    fn sums_are_exact_or_above() {
+        let third: Rational = "1/3".parse().unwrap();
+        let sum = third.add_rounding_up(third).and_then(|s| s.add_rounding_up(third));
+        assert_eq!(sum, Some(Rational::ONE));
+        let odd = |n| Rational::new(1, n).unwrap();
+        let (a, b) = (odd(10_000_000_000_000_061), odd(9_999_999_999_999_937));
+        let sum = a.add_rounding_up(b).unwrap();
+        assert!(sum.as_f64() >= 2e-16 && sum.as_f64() <= 2.1e-12, "{sum}");
+        let large = Rational::whole(u64::MAX);
+        assert_eq!(large.add_rounding_up(large), None);
     }
 
     #[test]

@@ -72,3 +72,11 @@ pub(super) fn log_kernel(excess: &[f64], out: &mut [f64]) {
         *slot = -e - log_total;
     }
 }
+
+/// The outcome probabilities, given the acceptance probabilities `exp(c_min − c)`.
+pub(super) fn kernel(accept: &[f64], out: &mut [f64]) {
+    let total: f64 = accept.iter().sum();
+    for (slot, p) in out.iter_mut().zip(accept) {
+        *slot = p / total;
+    }
+}

@@ -91,6 +91,13 @@ pub struct Workspace {
     places: Vec<u32>,
 }
 
+/// Working space for kernels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KernelWorkspace {
+    costs: Workspace,
+    accept: Vec<f64>,
+}
+
 impl Mechanism {
     /// The mechanism of this design that keeps this promise. Its scale is the one the theorem gives;
     /// for cells, the largest that the audit allows.
@@ -277,6 +284,62 @@ impl Mechanism {
         let mut out = vec![0.0; space.costs.len()];
         log_kernel_of(self.design.rule, &space.costs, scale, &mut out);
         out
+    }
+
+    /// How much each candidate costs above the cheapest, over the denominator of
+    /// [`Mechanism::scale`]. Real states with equal answers have equal kernels, exactly.
+    pub(crate) fn excess_costs(&self, previous: StateId, real: StateId) -> Vec<u64> {
+        let (scale, _) = self.scale_and_coin(previous);
+        let mut space = Workspace::default();
+        self.fill_costs(previous, real, scale, &mut space);
+        let least = space.costs.iter().min().copied().unwrap_or(0);
+        space.costs.iter_mut().for_each(|cost| *cost -= least);
+        space.costs
+    }
+
+    /// The same mechanism with every scale times a factor, rounded down. It keeps the promise in
+    /// name; the caller has to check that it keeps it in fact.
+    pub(crate) fn rescaled(&self, factor: Rational) -> Self {
+        let times = |(scale, _): (CostScale, ExpCoin)| {
+            let eta = scale.eta();
+            let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
+            let eta = Rational::floor_to_32_bits(
+                product(eta.numerator(), factor.numerator()),
+                product(eta.denominator(), factor.denominator()),
+            );
+            let scale = CostScale::new(eta, self.design.chain_weight);
+            (scale, ExpCoin::new(scale.denominator()))
+        };
+        let scales = match &self.scales {
+            Scales::Uniform(scale, coin) => {
+                let (scale, coin) = times((*scale, *coin));
+                Scales::Uniform(scale, coin)
+            }
+            Scales::PerState(all) => Scales::PerState(all.iter().copied().map(times).collect()),
+        };
+        Self { scales, certificate: None, ..self.clone() }
+    }
+
+    /// Writes [`Mechanism::kernel`] into `out`, without memory of its own: analysis asks for
+    /// hundreds of millions of probabilities.
+    pub(crate) fn kernel_into(
+        &self,
+        previous: StateId,
+        real: StateId,
+        space: &mut KernelWorkspace,
+        out: &mut [f64],
+    ) {
+        let (scale, _) = self.scale_and_coin(previous);
+        self.fill_costs(previous, real, scale, &mut space.costs);
+        let costs = &space.costs.costs;
+        let least = costs.iter().min().copied().unwrap_or(0);
+        let per_unit = 1.0 / scale.denominator() as f64;
+        space.accept.clear();
+        space.accept.extend(costs.iter().map(|c| (-((c - least) as f64 * per_unit)).exp()));
+        match self.design.rule {
+            Rule::PermuteAndFlip => permute_and_flip::kernel(&space.accept, out),
+            Rule::Exponential => exponential::kernel(&space.accept, out),
+        }
     }
 
     /// Thirty-two bytes that differ whenever chain, design or scale do.

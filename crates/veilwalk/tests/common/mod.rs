@@ -72,3 +72,27 @@ pub(crate) fn chance_of(seen: u64, n: u64, p: f64) -> f64 {
     let exponent = n * (term(share, p) + term(1.0 - share, 1.0 - p));
     (-exponent).exp().min(1.0)
 }
+
+/// A fixed chain without pattern: a cycle through all states, `degree - 1` more transitions from
+/// each, and probabilities that differ by up to a factor of a thousand.
+pub(crate) fn scattered_chain(states: usize, degree: usize, seed: u64) -> Chain {
+    let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1);
+    let mut next = move || {
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize
+    };
+    let mut builder = ChainBuilder::new(Entries::Counts);
+    let ids: Vec<_> = (0..states).map(|i| builder.state(&format!("s{i}"))).collect();
+    for i in 0..states {
+        let mut to = std::collections::BTreeSet::from([(i + 1) % states]);
+        while to.len() < degree {
+            to.insert(next() % states);
+        }
+        for j in to {
+            let entry = 10f64.powf((next() % 300) as f64 / 100.0);
+            builder.transition(ids[i], ids[j], entry).unwrap();
+        }
+    }
+    builder.build(Default::default()).unwrap().0
+}

@@ -17,8 +17,8 @@ use crate::rational::Rational;
 
 /// What is added to a computed loss, in nats, before it is compared with what is allowed.
 ///
-/// A logarithm of a kernel is a sum of at most 65,535 positive terms, each good to a few units in the
-/// last place; twice such an error is below 10⁻¹⁰. (Quadrature for permute-and-flip loses some more
+/// A factor is the logarithm of a sum of at most 65,535 positive terms, each good to a few units in
+/// the last place; twice such an error is below 10⁻¹⁰. (Quadrature for permute-and-flip loses some more
 /// where `1 − p·u` is small, at nodes whose weight in the integral is as small.)
 pub const ROUNDING: f64 = 1e-10;
 
@@ -37,6 +37,19 @@ pub enum Obtained {
     Audited,
     /// Randomised response: the scale is exact.
     Exact,
+}
+
+impl Obtained {
+    /// A word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Half => "by the general bound",
+            Self::ClosedForm => "in closed form",
+            Self::Audited => "audited",
+            Self::Exact => "exact",
+        }
+    }
 }
 
 /// The scale of one last released state, and what is certified of it.
@@ -127,11 +140,20 @@ enum Pairs<'a> {
     All,
 }
 
-/// The logarithms of the kernel of each kind at some scale.
+/// What the rule makes of the costs of each kind at some scale.
 struct Trial {
-    log_kernels: Vec<f64>,
-    /// `A_z`, how much what the rule adds to the costs varies, rounded up.
+    scale: CostScale,
+    factors: Factors,
+    /// `A_z`, how much they vary, rounded up.
     range: f64,
+}
+
+/// `F_y(x)`, what the rule adds to the cost of `y` to give the logarithm of its probability.
+enum Factors {
+    /// One a kind, for the exponential rule.
+    PerKind(Vec<f64>),
+    /// One a kind and candidate.
+    PerCandidate(Vec<f64>),
 }
 
 impl<'a> State<'a> {
@@ -214,24 +236,51 @@ impl<'a> State<'a> {
     }
 
     fn trial(&self, scale: CostScale) -> Trial {
+        let (factors, range) = match self.design.rule {
+            Rule::Exponential => {
+                let factors: Vec<f64> =
+                    self.kinds.iter().map(|kind| self.exponential_factor(kind, scale)).collect();
+                let range = range(factors.iter().copied());
+                (Factors::PerKind(factors), range)
+            }
+            Rule::PermuteAndFlip => {
+                let factors = self.factors_by_kernel(scale);
+                let width = self.weights.len();
+                let column = |y| range(factors.iter().copied().skip(y).step_by(width));
+                let range = (0..width).map(column).fold(0.0, f64::max);
+                (Factors::PerCandidate(factors), range)
+            }
+        };
+        Trial { scale, factors, range: range + ROUNDING }
+    }
+
+    /// `−ln Z` of one kind. Terms below e⁻⁴⁵ of the largest are left out: all of them together are
+    /// below 10⁻¹⁴ of it.
+    fn exponential_factor(&self, kind: &[Nats], scale: CostScale) -> f64 {
+        let per_nat = 1.0 / scale.denominator() as f64;
+        let costs = kind.iter().zip(self.weights).map(|(&d, &w)| scale.cost(d, w));
+        let least = costs.clone().min().unwrap_or(0);
+        let total: f64 = costs
+            .map(|cost| (cost - least) as f64 * per_nat)
+            .filter(|&excess| excess < 45.0)
+            .map(|excess| (-excess).exp())
+            .sum();
+        least as f64 * per_nat - total.ln()
+    }
+
+    /// The factors of all kinds from their kernels, whatever the rule.
+    fn factors_by_kernel(&self, scale: CostScale) -> Vec<f64> {
         let width = self.weights.len();
         let denominator = scale.denominator() as f64;
-        let mut log_kernels = vec![0.0; self.kinds.len() * width];
-        let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); width];
+        let mut factors = vec![0.0; self.kinds.len() * width];
         let mut costs = Vec::with_capacity(width);
-        for (kind, distances) in self.kinds.iter().enumerate() {
+        for (kind, out) in self.kinds.iter().zip(factors.chunks_exact_mut(width)) {
             costs.clear();
-            costs.extend(distances.iter().zip(self.weights).map(|(&d, &w)| scale.cost(d, w)));
-            let out = &mut log_kernels[kind * width..][..width];
+            costs.extend(kind.iter().zip(self.weights).map(|(&d, &w)| scale.cost(d, w)));
             log_kernel_of(self.design.rule, &costs, scale, out);
-            for (((low, high), log), cost) in ranges.iter_mut().zip(&*out).zip(&costs) {
-                let factor = log + *cost as f64 / denominator;
-                *low = low.min(factor);
-                *high = high.max(factor);
-            }
+            out.iter_mut().zip(&costs).for_each(|(f, &cost)| *f += cost as f64 / denominator);
         }
-        let range = ranges.iter().map(|(low, high)| high - low).fold(0.0, f64::max);
-        Trial { log_kernels, range: range + ROUNDING }
+        factors
     }
 
     fn smallest_distance(&self) -> f64 {
@@ -282,10 +331,25 @@ impl<'a> State<'a> {
 
     fn loss(&self, trial: &Trial, a: usize, b: usize) -> f64 {
         let width = self.weights.len();
-        let row = |kind: usize| &trial.log_kernels[kind * width..][..width];
-        let difference = row(a).iter().zip(row(b)).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
-        difference + ROUNDING
+        let per_nat = 1.0 / trial.scale.denominator() as f64;
+        let mut largest = 0f64;
+        for y in 0..width {
+            let cost =
+                |kind: usize| trial.scale.cost(self.kinds[kind][y], Nats::ZERO) as f64 * per_nat;
+            let factor = |kind: usize| match &trial.factors {
+                Factors::PerKind(factors) => factors[kind],
+                Factors::PerCandidate(factors) => factors[kind * width + y],
+            };
+            largest = largest.max((factor(a) - factor(b) - (cost(a) - cost(b))).abs());
+        }
+        largest + ROUNDING
     }
+}
+
+fn range(numbers: impl Iterator<Item = f64>) -> f64 {
+    let (low, high) = numbers
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
+    high - low
 }
 
 fn halved(value: Rational) -> Rational {

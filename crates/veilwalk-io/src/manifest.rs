@@ -1,0 +1,223 @@
+//! The manifest: what a release file is, beside it, for whoever uses it.
+//!
+//! `released.csv` has its manifest in `released.csv.manifest.json`. It says what was promised and
+//! how, names the chain and the file by their hashes, and holds nothing that depends on the real
+//! walks beyond what the release itself shows. (How many of their moves were impossible under the
+//! chain depends on them, and so is only there when it was asked for.)
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::output::AtomicFile;
+use crate::read_error::{ReadError, ReadErrorKind};
+use crate::write_error::{WriteError, WriteErrorKind};
+
+/// Everything a manifest says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The version of this format.
+    pub format: u32,
+    /// The version of the program.
+    pub veilwalk: String,
+    /// Whether the promise holds at all: not with a seed, nor where nothing is protected.
+    pub private: bool,
+    /// The mechanism.
+    pub mechanism: MechanismPart,
+    /// What was promised.
+    pub promise: PromisePart,
+    /// What the promise means on this chain.
+    pub guarantee: GuaranteePart,
+    /// The chain.
+    pub chain: ChainPart,
+    /// How much was released.
+    pub counts: Counts,
+    /// Where the randomness came from: `system`, `key` or `seed`.
+    pub randomness: String,
+    /// How released walks start.
+    pub start: String,
+    /// Columns that were copied as they are.
+    pub kept_columns: Vec<String>,
+    /// The release.
+    pub release: ReleasePart,
+}
+
+/// A mechanism by its choices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MechanismPart {
+    /// The name it goes by.
+    pub name: String,
+    /// The distance.
+    pub distance: String,
+    /// The rule.
+    pub rule: String,
+    /// The chain weight, exactly.
+    pub chain_weight: String,
+    /// The scale, or the smallest and largest where it depends on the last released state.
+    pub scale: Vec<String>,
+    /// How the scale was found: `theorem` or `exact`.
+    pub calibration: String,
+}
+
+/// ε and its unit, as the exact numbers that were given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PromisePart {
+    /// ε.
+    pub epsilon: String,
+    /// The radius, if that is the unit.
+    pub radius_nats: Option<String>,
+    /// The number of substitutions, if that is the unit.
+    pub substitutions: Option<u32>,
+}
+
+/// What is protected.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GuaranteePart {
+    /// Whether no two different walks are adjacent, so that nothing is protected.
+    pub vacuous: bool,
+    /// The smallest radius that protects anything.
+    pub smallest_radius_nats: Option<f64>,
+    /// The share of states with at least one covered alternative.
+    pub covered_states: f64,
+    /// How many pairs of states are covered.
+    pub covered_pairs: u64,
+}
+
+/// A chain by its hash and size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChainPart {
+    /// The content hash.
+    pub hash: String,
+    /// How many states it has.
+    pub states: usize,
+    /// How many transitions it has.
+    pub transitions: usize,
+}
+
+/// How much was released.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Walks.
+    pub walks: u64,
+    /// Released states in all.
+    pub steps: u64,
+    /// Real moves that are impossible under the chain, only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub infeasible: Option<u64>,
+    /// Rows that were left out, only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub skipped: Option<u64>,
+}
+
+/// The release file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReleasePart {
+    /// Its name, without the folder.
+    pub file: String,
+    /// Its BLAKE3 hash.
+    pub hash: String,
+}
+
+impl Manifest {
+    /// The format written by this version.
+    pub const FORMAT: u32 = 1;
+
+    /// Where the manifest of a release is.
+    #[must_use]
+    pub fn path_for(release: &Path) -> PathBuf {
+        let mut name = release.as_os_str().to_owned();
+        name.push(".manifest.json");
+        PathBuf::from(name)
+    }
+
+    /// Reads the manifest of a release.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it is not one this version reads.
+    pub fn read_for(release: &Path) -> Result<Self, ReadError> {
+        let path = Self::path_for(release);
+        let name = path.display().to_string();
+        let fail = |kind| ReadError::new(name.as_str(), None, kind);
+        let text = std::fs::read_to_string(&path).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
+        let manifest: Self = serde_json::from_str(&text).map_err(|error| {
+            ReadError::new(
+                name.as_str(),
+                Some(error.line() as u64),
+                ReadErrorKind::NotAManifest(error.to_string()),
+            )
+        })?;
+        if manifest.format != Self::FORMAT {
+            return Err(fail(ReadErrorKind::ManifestFormat(manifest.format)));
+        }
+        Ok(manifest)
+    }
+
+    /// The manifest as a file that is complete but for its name.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn prepare_for(&self, release: &Path) -> Result<AtomicFile, WriteError> {
+        let path = Self::path_for(release);
+        let mut file = AtomicFile::create(&path)?;
+        let name = file.name().to_owned();
+        let fail = |error| WriteError::new(&name, WriteErrorKind::Io(error));
+        serde_json::to_writer_pretty(&mut file, self).map_err(|e| fail(e.into()))?;
+        file.write_all(b"\n").map_err(fail)?;
+        Ok(file)
+    }
+}
+
+/// Passes everything on, and hashes it on the way.
+#[derive(Debug)]
+pub struct Hashing<W> {
+    inner: W,
+    hasher: blake3::Hasher,
+}
+
+impl<W: Write> Hashing<W> {
+    /// Hashes what goes to `inner` from here on.
+    pub fn new(inner: W) -> Self {
+        Self { inner, hasher: blake3::Hasher::new() }
+    }
+
+    /// What was written through, and its hash as a manifest has it.
+    pub fn finish(self) -> (W, String) {
+        (self.inner, self.hasher.finalize().to_hex().to_string())
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// The hash of a file, as a manifest has it.
+///
+/// # Errors
+///
+/// If the file cannot be read.
+pub fn hash_file(path: &Path) -> Result<String, ReadError> {
+    let fail =
+        |error| ReadError::new(path.display().to_string(), None, ReadErrorKind::from_io(error));
+    let mut file = File::open(path).map_err(fail)?;
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let count = file.read(&mut buffer).map_err(fail)?;
+        if count == 0 {
+            return Ok(hasher.finalize().to_hex().to_string());
+        }
+        hasher.update(&buffer[..count]);
+    }
+}

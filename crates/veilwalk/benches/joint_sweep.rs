@@ -1,0 +1,103 @@
+//! Time per sweep of the joint chain over sizes: it grows as |S|·|E|.
+//!
+//! `cargo bench -p veilwalk --bench joint_sweep`. With `VEILWALK_WIKISPEEDIA` set to a file of
+//! click counts (from, to, count, separated by tabs) that chain is measured as well, with its
+//! drift, its stationary law, its second eigenvalue and its error bound.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use veilwalk::analysis::bounds::ErrorBound;
+use veilwalk::analysis::drift::Drift;
+use veilwalk::analysis::joint::{JointChain, KernelMemory};
+use veilwalk::analysis::long_run::Effort;
+use veilwalk::analysis::{Origin, unobserved};
+use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope};
+use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
+
+/// A cycle with seven more transitions from every state, to pseudo-random states.
+fn scattered(states: usize) -> Chain {
+    let mut builder = ChainBuilder::new(Entries::Counts);
+    let ids: Vec<_> = (0..states).map(|i| builder.state(&i.to_string())).collect();
+    let mut random = 1u64;
+    let mut below = |n: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) as usize % n
+    };
+    for i in 0..states {
+        let mut to = std::collections::BTreeSet::from([(i + 1) % states]);
+        while to.len() < 8 {
+            to.insert(below(states));
+        }
+        for j in to {
+            builder.transition(ids[i], ids[j], 1.0 + below(9) as f64).expect("a count");
+        }
+    }
+    builder.build(BuildOptions::default()).expect("a chain").0
+}
+
+fn wikispeedia(path: &str) -> Chain {
+    let text = std::fs::read_to_string(path).expect("a readable file");
+    let mut builder = ChainBuilder::new(Entries::Counts);
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let (from, to) = (builder.state(fields[0]), builder.state(fields[1]));
+        builder.transition(from, to, fields[2].parse().expect("a count")).expect("a count");
+    }
+    let options = BuildOptions { scope: Scope::LargestComponent, ..BuildOptions::default() };
+    builder.build(options).expect("a chain").0
+}
+
+fn measure(name: &str, chain: Chain, sweeps: u32) {
+    let model = Arc::new(Model::new(chain).expect("small enough"));
+    let promise = Promise::within_radius("2".parse().unwrap(), "1".parse().unwrap());
+    let mechanism = Mechanism::new(model.clone(), Preset::Paper.design(), promise).unwrap();
+    let began = Instant::now();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+    let kernels = began.elapsed().as_secs_f64();
+    let mut law = joint.start(Origin::Initial, Start::Initial);
+    joint.advance(&mut law);
+    let began = Instant::now();
+    (0..sweeps).for_each(|_| joint.advance(&mut law));
+    let sweep = began.elapsed().as_secs_f64() / f64::from(sweeps);
+    let began = Instant::now();
+    let drift = Drift::new(&joint, &unobserved).unwrap();
+    let drift_time = began.elapsed().as_secs_f64();
+    let (states, transitions) = (model.chain().len(), model.chain().transitions());
+    println!(
+        "{name:>12} {states:>6} {transitions:>7} {kernels:>10.3} {sweep:>10.5} {:>16.3} {drift_time:>9.3}",
+        sweep * 1e9 / (states * transitions) as f64,
+    );
+    if name == "wikispeedia" {
+        println!("{:?}", drift.report());
+        long_run(&joint, &drift);
+    }
+}
+
+fn long_run(joint: &JointChain<'_>, drift: &Drift) {
+    let began = Instant::now();
+    let (_, figures) = joint.stationary(Effort::default(), &unobserved).unwrap();
+    println!("{figures:?}\n  in {:.1} s", began.elapsed().as_secs_f64());
+    let began = Instant::now();
+    let effort = Effort { sweeps: 300, ..Effort::default() };
+    let second = joint.second_eigenvalue(effort, &unobserved).unwrap();
+    println!("{second:?}\n  in {:.1} s", began.elapsed().as_secs_f64());
+    let began = Instant::now();
+    let start = joint.start(Origin::Initial, Start::Initial);
+    let bound = ErrorBound::new(joint, drift, &start, &unobserved).unwrap();
+    println!("{:?}\n  in {:.1} s", bound.corrected(100, 15.0), began.elapsed().as_secs_f64());
+}
+
+fn main() {
+    println!(
+        "{:>12} {:>6} {:>7} {:>10} {:>10} {:>16} {:>9}",
+        "chain", "|S|", "|E|", "kernels s", "sweep s", "ns per |S||E|", "drift s"
+    );
+    for states in [125, 250, 500, 1000, 2000, 4000] {
+        measure("scattered", scattered(states), 5);
+    }
+    match std::env::var("VEILWALK_WIKISPEEDIA") {
+        Ok(path) => measure("wikispeedia", wikispeedia(&path), 5),
+        Err(_) => println!("wikispeedia skipped: VEILWALK_WIKISPEEDIA is not set"),
+    }
+}

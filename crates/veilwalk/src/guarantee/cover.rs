@@ -1,0 +1,183 @@
+//! Which states a radius makes hard to tell apart.
+//!
+//! A radius covers a pair of states when their symmetric distance is at most the radius: then two
+//! walks that differ in that one state are adjacent, and ε says something about them. All of it is
+//! decided on whole numbers.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::loss::reach_of;
+use crate::chain::StateId;
+use crate::mechanism::Unit;
+use crate::model::Model;
+use crate::nats::Nats;
+use crate::rational::Rational;
+
+/// What a promise's unit covers on a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cover {
+    /// How many states the chain has.
+    pub states: usize,
+    /// How many of them have at least one alternative.
+    pub covered_states: usize,
+    /// How many unordered pairs are covered.
+    pub covered_pairs: u64,
+    /// How many alternatives a state has, on average.
+    pub mean_alternatives: f64,
+    /// How many alternatives half of the states have at least.
+    pub median_alternatives: usize,
+}
+
+impl Cover {
+    /// What this unit covers. With substitutions, every other state is an alternative.
+    #[must_use]
+    pub fn new(model: &Model, unit: Unit) -> Self {
+        let states = model.chain().len();
+        let mut alternatives: Vec<usize> = match unit {
+            Unit::Substitutions(_) => vec![states - 1; states],
+            Unit::Radius(radius) => {
+                let reach = reach_of(radius.value());
+                let within = |x| model.symmetric().to(StateId::new(x)).iter();
+                let count = |x| within(x).filter(|&&d| d <= reach).count() - 1;
+                (0..states).into_par_iter().map(count).collect()
+            }
+        };
+        alternatives.sort_unstable_by(|a, b| b.cmp(a));
+        let total: u64 = alternatives.iter().map(|&count| count as u64).sum();
+        Self {
+            states,
+            covered_states: alternatives.iter().filter(|&&count| count > 0).count(),
+            covered_pairs: total / 2,
+            mean_alternatives: total as f64 / states as f64,
+            median_alternatives: alternatives[states.div_ceil(2) - 1],
+        }
+    }
+
+    /// The share of states with at least one alternative.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.covered_states as f64 / self.states as f64
+    }
+
+    /// Whether nothing is protected: no two different walks are adjacent.
+    #[must_use]
+    pub fn is_vacuous(&self) -> bool {
+        self.covered_pairs == 0
+    }
+}
+
+/// Radii worth choosing, smallest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuggestedRadii {
+    /// At least two states are covered.
+    pub something: Nats,
+    /// Half of the states have an alternative.
+    pub half_of_states: Nats,
+    /// 95 % of them do.
+    pub most_states: Nats,
+    /// Any state may be replaced by any other.
+    pub any_state: Nats,
+}
+
+impl SuggestedRadii {
+    /// The radii for a chain; `None` for a chain of one state.
+    #[must_use]
+    pub fn new(model: &Model) -> Option<Self> {
+        let states = model.chain().len();
+        if states < 2 {
+            return None;
+        }
+        let table = model.symmetric();
+        let (mut nearest, farthest): (Vec<Nats>, Vec<Nats>) = (0..states)
+            .into_par_iter()
+            .map(|x| {
+                let row = table.to(StateId::new(x)).iter().enumerate();
+                let others = || row.clone().filter(|&(other, _)| other != x).map(|(_, &d)| d);
+                let nearest = others().min().expect("there is another state");
+                (nearest, others().max().expect("there is another state"))
+            })
+            .unzip();
+        nearest.sort_unstable();
+        // The smallest radius at which this share of the states, or more, has an alternative.
+        let share = |percent: usize| nearest[(states * percent).div_ceil(100) - 1];
+        Some(Self {
+            something: nearest[0],
+            half_of_states: share(50),
+            most_states: share(95),
+            any_state: farthest.into_iter().max().expect("there are states"),
+        })
+    }
+
+    /// The radii with what they do, smallest first.
+    #[must_use]
+    pub fn list(&self) -> [(&'static str, Nats); 4] {
+        [
+            ("protects something", self.something),
+            ("half of the states", self.half_of_states),
+            ("95 % of the states", self.most_states),
+            ("any single state", self.any_state),
+        ]
+    }
+}
+
+impl Serialize for SuggestedRadii {
+    /// Numbers of nats that can be given as a radius: with four decimals, rounded up.
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Rounded {
+            something: f64,
+            half_of_states: f64,
+            most_states: f64,
+            any_state: f64,
+        }
+        let up = |nats| radius_reaching(nats).as_f64();
+        Rounded {
+            something: up(self.something),
+            half_of_states: up(self.half_of_states),
+            most_states: up(self.most_states),
+            any_state: up(self.any_state),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// The smallest radius with four decimals that reaches this far.
+#[must_use]
+pub fn radius_reaching(distance: Nats) -> Rational {
+    let ten_thousandths = (u64::from(distance.units()) * 10_000).div_ceil(Nats::PER_NAT.into());
+    Rational::new(ten_thousandths, 10_000).expect("the denominator is positive")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::Chain;
+
+    #[test]
+    fn suggested_radii_do_what_they_say_and_nothing_smaller_does() {
+        for chain in [Chain::credit(), Chain::downtown()] {
+            let model = Model::new(chain).unwrap();
+            let radii = SuggestedRadii::new(&model).unwrap();
+            let cover = |units: u32| {
+                let exact = Rational::new(units.into(), Nats::PER_NAT.into()).unwrap();
+                let radius = crate::mechanism::Radius::new(exact).unwrap();
+                Cover::new(&model, Unit::Radius(radius))
+            };
+            let n = model.chain().len() as f64;
+            let all_pairs = (model.chain().len() * (model.chain().len() - 1) / 2) as u64;
+            type Holds = Box<dyn Fn(Cover) -> bool>;
+            let checks: [Holds; 4] = [
+                Box::new(|c| !c.is_vacuous()),
+                Box::new(move |c| c.covered_states as f64 >= 0.5 * n),
+                Box::new(move |c| c.covered_states as f64 >= 0.95 * n),
+                Box::new(move |c| c.covered_pairs == all_pairs),
+            ];
+            for ((name, nats), holds) in radii.list().into_iter().zip(checks) {
+                assert!(holds(cover(nats.units())), "{name}");
+                assert!(!holds(cover(nats.units() - 1)), "{name}");
+                assert!(reach_of(radius_reaching(nats)) >= nats);
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! The exact privacy loss of replacing one real state by another.
+//!
+//! ```text
+//! ℓ(x, x') = max over last states z and outcomes y of |ln K(y | z, x) − ln K(y | z, x')|
+//! ```
+//!
+//! Two walks that differ in one state have release probabilities whose log-ratio is at most this,
+//! and for walks that differ in several states the losses add up, step by step. Kernels are known,
+//! so the loss is computed rather than bounded: for one pair, for all transitions, and for all
+//! pairs where that is affordable. Where it is not, the losses of transitions bound those of all
+//! pairs: ℓ obeys the triangle inequality, so along any path of transitions they add up to an upper
+//! bound (the proof is in this module's `paths`; if `ℓ(i, j) ≤ λ·w(i, j)` on every transition, it
+//! gives `ℓ(x, x') ≤ λ·min(d(x, x'), d(x', x))`).
+//!
+//! Every figure is an upper bound: the error of computed kernels ([`rounding`](super::rounding)) is
+//! added, and quotients and means are rounded up.
+
+use serde::Serialize;
+
+use super::collect::{Collect, Collected};
+use super::pairs::Pairs;
+use super::paths::{LossGraph, bound_all};
+use super::rounding::{add_up, log_kernel_error};
+use super::sup::{losses, same_kernels, work};
+use super::tally::{Entry, Tally, per_nat};
+use super::{Cancelled, Watch};
+use crate::chain::StateId;
+use crate::mechanism::{Mechanism, Unit};
+use crate::nats::Nats;
+use crate::rational::Rational;
+
+/// Which pairs were compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coverage {
+    /// Every two states.
+    AllPairs,
+    /// The ends of transitions; other pairs are bounded by sums along paths.
+    TransitionsOnly,
+}
+
+/// What a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figures {
+    /// The loss itself, but for rounding up.
+    Exact,
+    /// Something it cannot exceed.
+    UpperBound,
+}
+
+/// How much work may be spent: comparisons of two probabilities, about a nanosecond each.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Effort(f64);
+
+impl Effort {
+    /// Whatever it takes.
+    pub const UNLIMITED: Self = Self(f64::INFINITY);
+    /// Transitions only, however small the chain.
+    pub const LEAST: Self = Self(0.0);
+
+    /// At most this many comparisons.
+    #[must_use]
+    pub const fn comparisons(count: u64) -> Self {
+        Self(count as f64)
+    }
+
+    /// Whether comparing this many pairs is within it.
+    pub(super) fn affords(self, mechanism: &Mechanism, pairs: usize) -> bool {
+        work(mechanism, pairs) <= self.0
+    }
+
+    /// What an audit with this effort would cover.
+    #[must_use]
+    pub fn coverage(self, mechanism: &Mechanism) -> Coverage {
+        let all = Pairs::All { states: mechanism.model().chain().len() };
+        match self.affords(mechanism, all.len()) {
+            true => Coverage::AllPairs,
+            false => Coverage::TransitionsOnly,
+        }
+    }
+}
+
+impl Default for Effort {
+    /// A hundred thousand million comparisons: under a minute on two cores.
+    fn default() -> Self {
+        Self(1e11)
+    }
+}
+
+/// The loss of one pair, and where it is attained.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PairLoss {
+    /// The loss, rounded up.
+    pub loss: f64,
+    /// The last released state that tells the two apart best.
+    pub previous: StateId,
+    /// The outcome that does.
+    pub outcome: StateId,
+}
+
+/// The loss of replacing `x` by `other`, or the reverse.
+///
+/// ```
+/// use std::sync::Arc;
+/// use veilwalk::guarantee::pair_loss;
+/// use veilwalk::{Chain, Mechanism, Model, Preset, Promise};
+///
+/// let model = Arc::new(Model::new(Chain::credit())?);
+/// let promise = Promise::for_substitutions("1".parse()?, 1.try_into()?);
+/// let chen = Mechanism::new(model.clone(), Preset::Chen.design(), promise)?;
+/// let (a, b) = (model.chain().require("Baa")?, model.chain().require("Ba")?);
+/// assert!((pair_loss(&chen, a, b).loss - 1.0).abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn pair_loss(mechanism: &Mechanism, x: StateId, other: StateId) -> PairLoss {
+    let chain = mechanism.model().chain();
+    let first = StateId::new(0);
+    let mut worst = PairLoss { loss: 0.0, previous: first, outcome: chain.successors(first)[0] };
+    if x == other {
+        return worst;
+    }
+    let mut largest_log = 0f64;
+    for previous in chain.states() {
+        let (p, q) = (mechanism.log_kernel(previous, x), mechanism.log_kernel(previous, other));
+        for ((&outcome, p), q) in chain.successors(previous).iter().zip(p).zip(q) {
+            largest_log = largest_log.max(p.abs()).max(q.abs());
+            let loss = (p - q).abs();
+            if loss > worst.loss {
+                worst = PairLoss { loss, previous, outcome };
+            }
+        }
+    }
+    let apart = mechanism.model().symmetric().between(x, other);
+    if apart > Nats::ZERO || !same_kernels(mechanism, x, other) {
+        let error = 2.0 * log_kernel_error(chain.largest_out_degree(), largest_log);
+        worst.loss = add_up(worst.loss, error);
+    }
+    worst
+}
+
+/// The pair with the largest figure of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Worst {
+    /// A real state.
+    pub real: StateId,
+    /// The one that replaces it.
+    pub other: StateId,
+    /// Their symmetric distance.
+    pub distance: Nats,
+    /// Their loss.
+    pub loss: f64,
+    /// The last released state and the outcome that attain it, where the loss is exact.
+    pub attained: Option<(StateId, StateId)>,
+}
+
+/// The losses of a set of pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Whether these are the losses or bounds on them.
+    pub figures: Figures,
+    /// How many unordered pairs there are.
+    pub pairs: u64,
+    /// The largest loss; zero for no pairs.
+    pub max: f64,
+    /// The mean loss.
+    pub mean: f64,
+    /// The pair with the largest loss.
+    pub worst: Option<Worst>,
+    /// The largest loss per nat of symmetric distance. Infinite if two states at distance zero can
+    /// be told apart.
+    pub per_nat: f64,
+    /// The pair with the largest loss per nat.
+    pub worst_per_nat: Option<Worst>,
+}
+
+impl Summary {
+    fn new(mechanism: &Mechanism, figures: Figures, tally: &Tally) -> Self {
+        let worst = |entry: Entry| {
+            let Entry { x, other, distance, loss } = entry;
+            let attained = (figures == Figures::Exact).then(|| {
+                let pair = pair_loss(mechanism, x, other);
+                (pair.previous, pair.outcome)
+            });
+            Worst { real: x, other, distance, loss, attained }
+        };
+        Self {
+            figures,
+            pairs: tally.pairs,
+            max: tally.max(),
+            mean: tally.mean(mechanism.model().chain().len()),
+            worst: tally.worst.map(worst),
+            per_nat: tally.max_per_nat(),
+            worst_per_nat: tally.worst_per_nat.map(worst),
+        }
+    }
+}
+
+/// The audited losses of a mechanism.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Losses {
+    /// Which pairs were compared.
+    pub coverage: Coverage,
+    /// Replacing a state by any other.
+    pub any: Summary,
+    /// Replacing a state by one within the promised radius; `None` without such a promise.
+    pub within_radius: Option<Summary>,
+    /// Replacing a state by one that it can move to, or that can move to it.
+    pub transitions: Summary,
+    /// Replacing a state by one that keeps a walk possible: they share a state before and a state
+    /// after.
+    pub feasible: Summary,
+    /// The largest `ℓ(i, j) / w(i, j)` over transitions: a bound per nat of the shorter direction,
+    /// infinite where a certain move (of weight zero) has a loss.
+    pub per_weight: f64,
+    /// The largest loss of two whole walks that are adjacent under the promise; `None` without one.
+    pub walk: Option<f64>,
+}
+
+/// Audits the losses of a mechanism: all pairs if the effort allows it, transitions otherwise.
+///
+/// # Errors
+///
+/// If the watcher asks to stop.
+pub fn audited_loss(
+    mechanism: &Mechanism,
+    effort: Effort,
+    watch: Watch<'_>,
+) -> Result<Losses, Cancelled> {
+    let (model, chain) = (mechanism.model(), mechanism.model().chain());
+    let transitions = Pairs::transitions(chain);
+    let feasible = Pairs::feasible(chain);
+    let coverage = effort.coverage(mechanism);
+    let measured = match coverage {
+        Coverage::AllPairs => Pairs::All { states: chain.len() },
+        Coverage::TransitionsOnly => transitions.clone().and(&Pairs::within(model, Nats::ZERO)),
+    };
+    // What matters most is measured as well, where it is affordable: pairs within the radius, then
+    // those that keep a walk possible.
+    let widen = |measured: Pairs, count: usize, more: &dyn Fn() -> Pairs| match measured {
+        Pairs::All { .. } => (measured, Figures::Exact),
+        _ if effort.affords(mechanism, measured.len() + count) => {
+            (measured.and(&more()), Figures::Exact)
+        }
+        _ => (measured, Figures::UpperBound),
+    };
+    let reach = promised_reach(mechanism);
+    let (measured, within_figures) = match reach {
+        Some(reach) => {
+            widen(measured, Pairs::count_within(model, reach), &|| Pairs::within(model, reach))
+        }
+        None => (measured, Figures::Exact),
+    };
+    let (measured, feasible_figures) = widen(measured, feasible.len(), &|| feasible.clone());
+    // Measuring is the larger part of the work where bounds along paths follow it.
+    let first_part = match coverage {
+        Coverage::AllPairs => 1.0,
+        Coverage::TransitionsOnly => 0.7,
+    };
+    let values = losses(mechanism, &measured, &|done| watch(done * first_part))?;
+    let entry = |(x, other): (StateId, StateId), loss| {
+        let distance = model.symmetric().between(x, other);
+        Entry { x, other, distance, loss }
+    };
+    let known = |x, other| measured.place(x, other).map(|place| values[place]);
+    let tally_of = |pairs: &Pairs| {
+        let mut tally = Tally::default();
+        for (x, other) in pairs.iter() {
+            let loss = known(x, other).expect("the set was measured");
+            tally.add(entry((x, other), loss));
+        }
+        tally
+    };
+
+    let exact = |tally: &Tally| Summary::new(mechanism, Figures::Exact, tally);
+    let collected = match coverage {
+        Coverage::AllPairs => {
+            let mut collected = Collected::new(mechanism, None);
+            for (pair, &loss) in measured.iter().zip(&values) {
+                collected.add(entry(pair, loss));
+            }
+            collected
+        }
+        Coverage::TransitionsOnly => {
+            let graph = LossGraph::new(chain.len(), measured.iter().zip(values.iter().copied()));
+            let bounded = (feasible_figures == Figures::UpperBound).then_some(&feasible);
+            let empty = || Collected::new(mechanism, bounded);
+            let after = |done| watch(first_part + (1.0 - first_part) * done);
+            bound_all(model, &graph, &empty, &after)?
+        }
+    };
+    let figures = match coverage {
+        Coverage::AllPairs => Figures::Exact,
+        Coverage::TransitionsOnly => Figures::UpperBound,
+    };
+    let summary = |tally: &Tally| Summary::new(mechanism, figures, tally);
+    let any = summary(&collected.any);
+    // A path is never shorter than the loss of its ends, so for measured pairs the two agree.
+    let within_radius = reach.map(|_| Summary::new(mechanism, within_figures, &collected.within));
+    let walk = collected.walk_loss();
+    let feasible = match feasible_figures {
+        Figures::Exact => exact(&tally_of(&feasible)),
+        Figures::UpperBound => summary(&collected.feasible),
+    };
+    let mut per_weight = 0f64;
+    for i in chain.states() {
+        for (&j, &weight) in chain.successors(i).iter().zip(chain.weights(i)) {
+            if let Some(loss) = known(i, j) {
+                per_weight = per_weight.max(per_nat(loss, weight));
+            }
+        }
+    }
+    let transitions = exact(&tally_of(&transitions));
+    Ok(Losses { coverage, any, within_radius, transitions, feasible, per_weight, walk })
+}
+
+/// The largest distance within the promised radius.
+pub(super) fn promised_reach(mechanism: &Mechanism) -> Option<Nats> {
+    match mechanism.promise()?.unit {
+        Unit::Radius(radius) => Some(reach_of(radius.value())),
+        Unit::Substitutions(_) => None,
+    }
+}
+
+/// The largest distance that is at most this many nats, exactly.
+pub(super) fn reach_of(radius: Rational) -> Nats {
+    let above = u128::from(radius.numerator()) * u128::from(Nats::PER_NAT);
+    let units = above / u128::from(radius.denominator());
+    Nats::from_units(u32::try_from(units).unwrap_or(u32::MAX))
+}

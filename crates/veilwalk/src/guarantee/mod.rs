@@ -1,0 +1,66 @@
+//! What a promise means on a chain: the exact loss, who is covered, and the largest scale that
+//! keeps the promise.
+//!
+//! ε alone says little. On the credit chain no two states are within one nat of each other, so a
+//! guarantee for a radius of one nat is empty there, whatever its ε. Everything that decides this
+//! is public (the chain, the mechanism, its parameters), so it is computed before anything is
+//! released:
+//!
+//! - [`loss`]: the exact privacy loss of replacing one state by another, for a pair, for all
+//!   transitions, for all pairs;
+//! - [`cover`]: which states a radius makes hard to tell apart;
+//! - [`report`]: both together, in words and as figures ([`Guarantee`]);
+//! - [`calibrate`](mod@calibrate): the largest scale whose audited loss keeps the promise;
+//! - [`audit`](mod@audit): a check of a sampler from the outside, by what it draws.
+//!
+//! Figures are rounded outward: a loss that is reported is never below the real one
+//! ([`rounding`] has the error analysis).
+
+pub mod audit;
+pub mod calibrate;
+mod collect;
+mod confidence;
+pub mod cover;
+mod example;
+pub mod loss;
+mod pairs;
+mod paths;
+pub mod report;
+pub mod rounding;
+mod sup;
+mod tally;
+mod walk;
+mod words;
+
+use std::ops::ControlFlow;
+
+pub use audit::{AuditPlan, AuditReport, Probe, Sampler, StepSampler, audit};
+pub use calibrate::{Calibrated, CalibrationError, calibrate};
+pub use cover::{Cover, SuggestedRadii};
+pub use loss::{
+    Coverage, Effort, Figures, Losses, PairLoss, Summary, Worst, audited_loss, pair_loss,
+};
+pub use report::{Guarantee, GuaranteeError};
+
+use thiserror::Error;
+
+/// Someone who watches long work: told the share that is done, answers whether to go on.
+pub type Watch<'a> = &'a (dyn Fn(f64) -> ControlFlow<()> + Sync);
+
+/// Nobody watches.
+pub fn unwatched(_: f64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Whoever watched the work asked for it to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("stopped on request before the result was complete")]
+pub struct Cancelled;
+
+/// Tells the watcher how far the work is.
+fn report_progress(watch: Watch<'_>, done: f64) -> Result<(), Cancelled> {
+    match watch(done) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Cancelled),
+    }
+}

@@ -1,0 +1,217 @@
+//! The guarantee in plain words, for a reader who knows nothing of nats.
+
+use std::fmt;
+
+use super::cover::radius_reaching;
+use super::example::{Covered, Example};
+use super::loss::{Coverage, Figures};
+use super::report::{Guarantee, LossFigures, ScaleInForce};
+use super::rounding::shown_up;
+
+const WIDTH: usize = 96;
+
+impl fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        paragraph(f, &self.promise())?;
+        paragraph(f, &self.meaning())?;
+        if let Some(example) = &self.example {
+            paragraph(f, &example.sentence())?;
+        }
+        self.cover_lines(f)?;
+        self.loss_lines(f)?;
+        self.release_lines(f)?;
+        self.radius_lines(f)
+    }
+}
+
+impl Guarantee {
+    fn promise(&self) -> String {
+        let unit = match (self.radius_nats, self.substitutions) {
+            (Some(radius), _) => format!("within a radius of {radius} nats"),
+            (_, Some(1)) => "for one replaced state".to_owned(),
+            (_, b) => format!("for {} replaced states", b.unwrap_or(0)),
+        };
+        let (mechanism, epsilon, states) = (&self.mechanism, self.epsilon, self.states);
+        format!("{mechanism}: epsilon {epsilon} {unit}, on a chain of {states} states.")
+    }
+
+    fn meaning(&self) -> String {
+        let factor = factor_words(self.epsilon.exp());
+        match self.radius_nats {
+            Some(radius) if self.vacuous => format!(
+                "This guarantee is EMPTY. It speaks of walks whose states differ by at most \
+                 {radius} nats in all, and no two states of this chain are that close{}.",
+                match self.suggested_radii {
+                    Some(radii) => format!(
+                        ": the closest two are {} nats apart. Choose a radius of at least {}",
+                        radii.something,
+                        radius_reaching(radii.something)
+                    ),
+                    None => ": there is only one".to_owned(),
+                }
+            ),
+            Some(radius) => format!(
+                "Two walks are protected from being told apart when their states differ by at most \
+                 {radius} nats in all. Two states are that close when each can be reached from \
+                 the other by moves whose chances multiply to 1 in {} or better. Whatever someone \
+                 believed about two such walks before, the release changes the odds between them \
+                 by at most a factor {factor}.",
+                factor_words(radius.exp())
+            ),
+            None if self.vacuous => {
+                "This guarantee is EMPTY: the chain has only one state.".to_owned()
+            }
+            None => format!(
+                "Two walks are protected from being told apart when they differ in at most {} of \
+                 their states, whichever these are. Whatever someone believed about two such walks \
+                 before, the release changes the odds between them by at most a factor {factor}.",
+                self.substitutions.unwrap_or(0)
+            ),
+        }
+    }
+
+    fn cover_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all_pairs = self.states as u64 * (self.states as u64 - 1) / 2;
+        writeln!(f, "Who is covered")?;
+        let covered = (self.covered_states * self.states as f64).round();
+        let percent = 100.0 * self.covered_states;
+        let share = format!("{covered} of {} ({percent:.1} %)", self.states);
+        line(f, "states with an alternative", &share)?;
+        line(f, "pairs of states", &format!("{} of {all_pairs}", self.covered_pairs))?;
+        let typical = format!("{}, mean {:.1}", self.alternatives.median, self.alternatives.mean);
+        line(f, "alternatives of a typical state", &typical)?;
+        let scale = match self.scale {
+            ScaleInForce::Uniform(scale) => format!("{scale:.7}"),
+            ScaleInForce::PerState { min, max } => {
+                format!("{min:.7} to {max:.7}, by the last released state")
+            }
+        };
+        line(f, "scale", &scale)?;
+        writeln!(f)
+    }
+
+    fn loss_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Loss of replacing one state{:>26}{:>12}", "worst", "mean")?;
+        let rows = [
+            ("by a neighbour", &self.neighbour_loss),
+            ("by one that keeps the walk possible", &self.feasible_loss),
+            ("by any other", &self.substitution_loss),
+        ];
+        for (name, loss) in rows {
+            let LossFigures { max, mean, pairs, figures, .. } = loss;
+            let note = match figures {
+                _ if *pairs == 0 => "  (no such pair)",
+                Figures::Exact => "",
+                Figures::UpperBound => "  (bounds)",
+            };
+            let (max, mean) = (shown_up(*max, 4), shown_up(*mean, 4));
+            writeln!(f, "  {name:<37}{max:>14}{mean:>12}{note}")?;
+        }
+        let per_nat = shown_up(self.loss_per_nat.exact, 4);
+        writeln!(f, "  {:<37}{per_nat:>14}", "per nat, any pair")?;
+        if let Some(within) = self.loss_per_nat.within_radius.filter(|_| !self.vacuous) {
+            writeln!(f, "  {:<37}{:>14}", "per nat, within the radius", shown_up(within, 4))?;
+        }
+        if let Some(bound) = self.loss_per_nat.bound {
+            writeln!(f, "  {:<37}{:>14}", "per nat, bound for this scale", shown_up(bound, 4))?;
+        }
+        let walk = shown_up(self.walk_loss.audited, 4);
+        let promised = self.walk_loss.promised;
+        writeln!(f, "  {:<37}{walk:>14}  of {promised} promised", "two whole walks")?;
+        let compared = match self.coverage {
+            Coverage::AllPairs => "Every two states were compared. Figures are rounded up.",
+            Coverage::TransitionsOnly => {
+                "The ends of all transitions were compared; what is marked as bounds follows from \
+                 them. Figures are rounded up."
+            }
+        };
+        wrapped(f, compared, "  ")?;
+        writeln!(f)
+    }
+
+    fn release_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "For a whole walk, however long")?;
+        for release in &self.releases {
+            let times = match release.times {
+                1 => "released once".to_owned(),
+                times => format!("released {times} times"),
+            };
+            line(f, &times, &format!("epsilon {}", release.epsilon))?;
+        }
+        writeln!(f)
+    }
+
+    fn radius_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(radii) = self.suggested_radii else { return Ok(()) };
+        writeln!(f, "Radii worth choosing, in nats")?;
+        for (name, nats) in radii.list() {
+            line(f, name, &radius_reaching(nats).to_string())?;
+        }
+        Ok(())
+    }
+}
+
+impl Example {
+    fn sentence(&self) -> String {
+        let (real, other, factor) = (&self.real, &self.other, factor_words(self.odds_factor));
+        let tells = match (self.covered, self.odds_factor) {
+            (Covered::Yes, factor) if factor <= 4.0 => "can hardly tell",
+            (Covered::Yes, factor) if factor <= 25.0 => "can tell to some degree",
+            (Covered::Yes, _) => "may well be able to tell",
+            (Covered::No, _) => {
+                return format!(
+                    "For example, nothing is promised about whether the third state was {real} or \
+                     {other}. (What this mechanism gives all the same: someone who sees the \
+                     release finds the odds changed by at most a factor {factor}.)"
+                );
+            }
+        };
+        format!(
+            "For example, someone who sees the release {tells} whether the third state was {real} \
+             or {other}: the odds change by at most a factor {factor}."
+        )
+    }
+}
+
+/// A factor with about three digits, rounded up.
+fn factor_words(factor: f64) -> String {
+    match factor {
+        f if f < 10.0 => shown_up(f, 2),
+        f if f < 100.0 => shown_up(f, 1),
+        f if f < 1e6 => shown_up(f, 0),
+        f if f.is_finite() => {
+            let power = f.log10().floor();
+            format!("{} · 10^{power}", shown_up(f / 10f64.powf(power), 1))
+        }
+        _ => "beyond all bounds".to_owned(),
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
+    writeln!(f, "  {name:<37}{value}")
+}
+
+fn paragraph(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    wrapped(f, text, "")?;
+    writeln!(f)
+}
+
+/// Breaks a text between words.
+fn wrapped(f: &mut fmt::Formatter<'_>, text: &str, indent: &str) -> fmt::Result {
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > WIDTH {
+            writeln!(f)?;
+            used = 0;
+        }
+        if used == 0 {
+            write!(f, "{indent}{word}")?;
+            used = indent.len() + length;
+        } else {
+            write!(f, " {word}")?;
+            used += 1 + length;
+        }
+    }
+    writeln!(f)
+}
