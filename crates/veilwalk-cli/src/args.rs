@@ -290,29 +290,8 @@ pub(crate) struct Chosen {
 impl MechanismArgs {
     /// Makes the mechanism on a model.
     pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
-        let preset = match self.mechanism {
-            Named::Preset(preset) => preset,
-            Named::Auto if Cells::affordable(model.chain()).is_ok() => Preset::Cell,
-            Named::Auto => Preset::Sharp,
-        };
-        let base = preset.design();
-        let design = Design {
-            distance: self.distance.unwrap_or(base.distance),
-            rule: self.rule.unwrap_or(base.rule),
-            chain_weight: self.chain_weight.unwrap_or(base.chain_weight),
-        };
-        let name = if design == base {
-            preset.name().to_owned()
-        } else {
-            format!("{preset} with {design}")
-        };
+        let (name, design) = self.design(model.chain())?;
         let promise = self.promise();
-        if design == base && preset.counts_substitutions() && self.radius.is_some() {
-            bail!(
-                "`{preset}` protects a number of replaced states, not a radius; give \
-                 --substitutions 1 (or more) instead of --radius"
-            );
-        }
         let goes_by_cells = design.distance.nearest().is_some();
         let default = if goes_by_cells { Calibrate::Exact } else { Calibrate::Theorem };
         let calibrate = self.calibrate.unwrap_or(default);
@@ -331,6 +310,31 @@ impl MechanismArgs {
             _ => (Mechanism::new(model.clone(), design, promise)?, None),
         };
         Ok(Chosen { name, mechanism: Arc::new(mechanism), calibrate, calibration })
+    }
+
+    /// The choices, with the name they go by, if they go with the unit.
+    pub(crate) fn design(&self, chain: &Chain) -> Result<(String, Design)> {
+        let preset = match self.mechanism {
+            Named::Preset(preset) => preset,
+            Named::Auto if Cells::affordable(chain).is_ok() => Preset::Cell,
+            Named::Auto => Preset::Sharp,
+        };
+        let base = preset.design();
+        let design = Design {
+            distance: self.distance.unwrap_or(base.distance),
+            rule: self.rule.unwrap_or(base.rule),
+            chain_weight: self.chain_weight.unwrap_or(base.chain_weight),
+        };
+        if design != base {
+            return Ok((format!("{preset} with {design}"), design));
+        }
+        if preset.counts_substitutions() && self.radius.is_some() {
+            bail!(
+                "`{preset}` protects a number of replaced states, not a radius; give \
+                 --substitutions 1 (or more) instead of --radius"
+            );
+        }
+        Ok((preset.name().to_owned(), design))
     }
 
     /// ε alone.

@@ -392,7 +392,7 @@ fn a_file_appears_only_when_it_is_complete() {
     assert!(!folder.files().is_empty() && !output.exists(), "{:?}", folder.files().keys());
     let (_, message, status) = live.end();
     assert_eq!(status, Some(0), "{message}");
-    assert_eq!(folder.files().keys().collect::<Vec<_>>(), ["out.csv"]);
+    assert_eq!(folder.files().keys().collect::<Vec<_>>(), ["out.csv", "out.csv.manifest.json"]);
     assert_eq!(folder.read("out.csv").lines().count(), 1001);
 }
 

@@ -73,7 +73,7 @@ impl<W: Write> ReleaseWriter<W> {
                     .from_writer(out);
                 let own = OWN_COLUMNS.into_iter();
                 let written = table.write_record(own.chain(kept.iter().map(String::as_str)));
-                written.map_err(|error| WriteError::io(name, error.into()))?;
+                written.map_err(|error| WriteError::csv(name, error))?;
                 Sink::Csv(Box::new(table))
             }
             WalkFormat::Ndjson => Sink::Ndjson {
@@ -107,7 +107,8 @@ impl<W: Write> ReleaseWriter<W> {
         let step = digits.format(step);
         let written = match &mut self.sink {
             Sink::Csv(table) => {
-                write_fields(table, [trajectory, step, state], kept).map_err(Into::into)
+                let fields = write_fields(table, [trajectory, step, state], kept);
+                return fields.map_err(|error| WriteError::csv(&self.name, error));
             }
             Sink::Ndjson { out, keys, row } => {
                 row.clear();

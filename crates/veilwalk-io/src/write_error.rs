@@ -24,6 +24,18 @@ impl WriteError {
         Self::new(file, WriteErrorKind::Io(error))
     }
 
+    /// An error of the CSV writer, which would hide its cause if it were turned into one of the
+    /// operating system's.
+    pub(crate) fn csv(file: impl Into<String>, error: csv::Error) -> Self {
+        Self::io(
+            file,
+            match error.into_kind() {
+                csv::ErrorKind::Io(error) => error,
+                other => io::Error::other(format!("{other:?}")),
+            },
+        )
+    }
+
     /// The same error under another name for the file, for output that did not know its own.
     #[must_use]
     pub fn named(mut self, file: impl Into<String>) -> Self {

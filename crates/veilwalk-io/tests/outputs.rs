@@ -172,3 +172,26 @@ fn a_link_is_followed() {
     assert_eq!(fs::read(&target).unwrap(), b"new");
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
 }
+
+#[test]
+fn a_reader_that_left_is_told_from_other_failures() {
+    for format in [WalkFormat::Csv, WalkFormat::Tsv, WalkFormat::Ndjson] {
+        let (reader, out) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut writer = ReleaseWriter::new(out, "-", format, &[]).unwrap();
+        // It shows when the buffer is full, in the middle of the rows.
+        let mut rows = (0..100_000).map(|step| writer.write_row("ann", step, "home", []));
+        let error = rows.find_map(Result::err).unwrap();
+        assert!(error.is_broken_pipe(), "{format:?}: {error}");
+    }
+    let states: Vec<String> = (0..9000).map(|state| state.to_string()).collect();
+    let mut table = String::from("from,to,count\n");
+    for pair in states.windows(2) {
+        table += &format!("{},{},1\n{},{},1\n", pair[0], pair[1], pair[1], pair[0]);
+    }
+    let (chain, _) =
+        veilwalk_io::read_chain_from(table.as_bytes(), "c", Default::default()).unwrap();
+    let (reader, out) = std::io::pipe().unwrap();
+    drop(reader);
+    assert!(veilwalk_io::write_chain(&chain, out).unwrap_err().is_broken_pipe());
+}

@@ -70,12 +70,12 @@ fn simulated(mechanism: &Mechanism, walks: usize) -> [(f64, f64); 2] {
         let (mut wrong, mut distance) = (0.0, 0.0);
         for _ in 0..STEPS {
             let mut left = (words.word() >> 11) as f64 / (1u64 << 53) as f64;
-            let moves = chain.successors(real).iter().zip(chain.probabilities(real));
+            let mut moves = chain.successors(real).iter().zip(chain.probabilities(real));
             let taken = moves.clone().find(|(_, p)| {
                 left -= **p;
                 left < 0.0
             });
-            real = *taken.or(moves.rev().next()).expect("every state has a successor").0;
+            real = *taken.or(moves.next_back()).expect("every state has a successor").0;
             released = mechanism.step(released, real, words, &mut space);
             wrong += f64::from(u8::from(released != real));
             distance += model.directed().between(released, real).as_f64();

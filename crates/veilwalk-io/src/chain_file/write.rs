@@ -37,5 +37,5 @@ const NAME: &str = "output";
 
 fn put(table: &mut csv::Writer<impl Write>, fields: [&str; 3]) -> Result<(), WriteError> {
     let written = table.write_record(fields);
-    written.map_err(|error| WriteError::io(NAME, error.into()))
+    written.map_err(|error| WriteError::csv(NAME, error))
 }

@@ -124,6 +124,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let source = args.source()?;
     let model = args.chain.model()?;
     let start = args.start(model.chain())?;
+    args.refuse_to_overwrite_the_walks()?;
+    args.mechanism.design(model.chain())?;
     let cover = args.refuse_empty_guarantee(&model)?;
     let chosen = args.mechanism.on(&model)?;
     terminal::note(format!("mechanism {}, {}", chosen.name, args.mechanism.promise()));
@@ -171,6 +173,10 @@ impl Run<'_> {
             unknown_state: args.unknown_state,
             stream: args.stream,
             charge: &charge,
+            example: serde_json::json!({
+                &args.trajectory_column: "north",
+                &args.state_column: "Baa",
+            }),
         };
         match &args.output {
             Some(path) if path.as_os_str() != "-" => {
@@ -204,6 +210,17 @@ impl Run<'_> {
 }
 
 impl Args {
+    fn refuse_to_overwrite_the_walks(&self) -> Result<()> {
+        let same = self.output.as_ref().is_some_and(|output| {
+            let (input, output) = (Path::new(&self.walks).canonicalize(), output.canonicalize());
+            matches!((input, output), (Ok(input), Ok(output)) if input == output)
+        });
+        if same {
+            bail!("{}: the release would replace the real walks; give -o another file", self.walks);
+        }
+        Ok(())
+    }
+
     /// What the unit covers on this chain; an error if that is nothing.
     fn refuse_empty_guarantee(&self, model: &Model) -> Result<Cover> {
         let promise = self.mechanism.promise();

@@ -34,6 +34,8 @@ pub(super) struct Release<'a> {
     pub(super) stream: bool,
     /// Called with a walk's name before its first state is released.
     pub(super) charge: &'a dyn Fn(&str) -> Result<()>,
+    /// A row of NDJSON, for those who give none.
+    pub(super) example: serde_json::Value,
 }
 
 impl Release<'_> {
@@ -84,7 +86,7 @@ impl Release<'_> {
         if reader.format() == WalkFormat::Ndjson && counts.steps + counts.skipped == 0 {
             bail!(
                 "{input}: the file is empty; it should hold one object a line, such as {}",
-                r#"{"trajectory": "north", "state": "Baa"}"#
+                self.example
             );
         }
         counts.walks = open.len();
