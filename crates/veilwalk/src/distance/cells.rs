@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use multiversion::multiversion;
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -191,12 +192,7 @@ impl Cells {
         out.resize(successors.len(), [Nats::MAX; TILE]);
         let best = &self.best[z * self.states..][..self.states];
         for run in order.chunk_by(|&a, &b| best[usize::from(a)] == best[usize::from(b)]) {
-            let mut least = [Nats::MAX; TILE];
-            for &x in run {
-                let row = &tile[usize::from(x)];
-                least.iter_mut().zip(row).for_each(|(a, b)| *a = (*a).min(*b));
-            }
-            out[usize::from(best[usize::from(run[0])])] = least;
+            out[usize::from(best[usize::from(run[0])])] = smallest(tile, run);
         }
         // The nearest state of a cell that has states is never at the ceiling from everything, so
         // a row that is still untouched is an empty cell: the candidate stands for itself.
@@ -216,6 +212,17 @@ impl Cells {
         order.sort_unstable_by_key(|&x| (best[usize::from(x)], x));
         order
     }
+}
+
+/// The smallest entry of each column, over some rows of the tile.
+#[multiversion(targets = "simd")]
+fn smallest(tile: &[[Nats; TILE]], rows: &[u16]) -> [Nats; TILE] {
+    let mut least = [Nats::MAX; TILE];
+    for &x in rows {
+        let row = &tile[usize::from(x)];
+        least.iter_mut().zip(row).for_each(|(a, b)| *a = (*a).min(*b));
+    }
+    least
 }
 
 /// Columns worked on at a time: 512 bytes of a row, so that the rows of four thousand states take

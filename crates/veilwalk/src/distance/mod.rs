@@ -8,6 +8,7 @@
 //! candidates, one real state), so that an answer may come from a table or from a search.
 
 mod cells;
+mod dense;
 mod metric;
 mod search;
 mod table;

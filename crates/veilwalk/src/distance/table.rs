@@ -1,10 +1,9 @@
 //! All distances at once, one row for each target.
 
-use std::collections::BinaryHeap;
-
 use rayon::prelude::*;
 
-use super::search::{Incoming, distances_to};
+use super::dense;
+use super::search::{Buckets, Incoming, distances_to};
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
 
@@ -17,16 +16,30 @@ pub struct DistanceTable {
 }
 
 impl DistanceTable {
-    /// The shortest-path distances of a chain: one search for each target, on all cores.
+    /// The shortest-path distances of a chain, on all cores: by one search for each target, or, where
+    /// a large part of all moves is possible, by blocks of the whole matrix.
     #[must_use]
     pub fn directed(chain: &Chain) -> Self {
         let states = chain.len();
+        // Searching takes |S|·|E| steps of some nanoseconds, blocks |S|³ of some hundredths of one.
+        let dense = chain.transitions() * Self::DENSE_FROM >= states * states && states >= 64;
+        let by_blocks = if dense { dense::all_pairs(chain) } else { None };
+        let rows = by_blocks.unwrap_or_else(|| Self::by_searches(chain));
+        Self { states, rows }
+    }
+
+    /// A chain is taken for dense from one in this many possible moves on.
+    const DENSE_FROM: usize = 32;
+
+    fn by_searches(chain: &Chain) -> Vec<Nats> {
+        let states = chain.len();
         let incoming = Incoming::new(chain);
         let mut rows = vec![Nats::ZERO; states * states];
-        rows.par_chunks_mut(states).enumerate().for_each_init(BinaryHeap::new, |heap, (x, row)| {
-            distances_to(&incoming, StateId::new(x), row, heap);
-        });
-        Self { states, rows }
+        rows.par_chunks_mut(states).enumerate().for_each_init(
+            || Buckets::new(&incoming),
+            |queue, (x, row)| distances_to(&incoming, StateId::new(x), row, queue),
+        );
+        rows
     }
 
     /// The larger of the two directions for every pair.
@@ -101,5 +114,42 @@ impl DistanceTable {
 impl std::fmt::Debug for DistanceTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("DistanceTable").field("states", &self.states).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::{ChainBuilder, Entries};
+
+    /// Chains of every density, with weights from nothing to hundreds of nats.
+    fn scattered(states: usize, one_in: u64, seed: u64) -> Chain {
+        let mut numbers = seed;
+        let mut next = || {
+            numbers = numbers.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            numbers >> 33
+        };
+        let mut builder = ChainBuilder::new(Entries::Counts);
+        let ids: Vec<_> = (0..states).map(|i| builder.state(&i.to_string())).collect();
+        for i in 0..states {
+            for j in 0..states {
+                if j == (i + 1) % states || next() % one_in == 0 {
+                    let tiny = if next() % 10 == 0 { 1e-200 } else { 1.0 };
+                    builder.transition(ids[i], ids[j], (1 + next() % 1000) as f64 * tiny).unwrap();
+                }
+            }
+        }
+        builder.build(Default::default()).unwrap().0
+    }
+
+    #[test]
+    fn blocks_and_searches_agree() {
+        for (states, one_in) in [(64, 1), (65, 2), (100, 3), (127, 20), (200, 8), (193, 50)] {
+            for seed in 0..3 {
+                let chain = scattered(states, one_in, seed);
+                let blocks = dense::all_pairs(&chain).expect("distances below the ceiling");
+                assert_eq!(blocks, DistanceTable::by_searches(&chain), "{states} {one_in} {seed}");
+            }
+        }
     }
 }
