@@ -85,18 +85,21 @@ impl Cells {
     ) -> Result<Self, CellsTooLarge> {
         Self::affordable(chain)?;
         let states = chain.len();
+        // Row y of `by` says how far y is from every real state.
+        let transposed;
         let by = match nearest {
-            Nearest::Directed => directed,
-            Nearest::Symmetric => symmetric,
+            Nearest::Directed => {
+                transposed = directed.transposed();
+                &transposed
+            }
+            Nearest::Symmetric => &**symmetric,
         };
         let mut best = vec![0u16; states * states];
-        best.par_chunks_mut(states).enumerate().for_each(|(z, row)| {
-            let order = by_preference(chain, StateId::new(z));
-            for (x, slot) in row.iter_mut().enumerate() {
-                let to_x = by.to(StateId::new(x));
-                // The first of the smallest: `order` has settled the ties.
-                let nearest = order.iter().min_by_key(|&&(_, y)| to_x[y.index()]);
-                *slot = nearest.expect("every state has a successor").0;
+        best.par_chunks_mut(states).enumerate().for_each_init(Vec::new, |smallest, (z, row)| {
+            smallest.clear();
+            smallest.resize(states, Nats::MAX);
+            for (place, y) in by_preference(chain, StateId::new(z)).into_iter().rev() {
+                take_nearer(by.to(y), place, smallest, row);
             }
         });
         Ok(Self {
@@ -228,6 +231,17 @@ fn smallest(tile: &[[Nats; TILE]], rows: &[u16]) -> [Nats; TILE] {
 /// Columns worked on at a time: 512 bytes of a row, so that the rows of four thousand states take
 /// two megabytes.
 const TILE: usize = 128;
+
+/// Gives the candidate at this place every state that is at most as far from it as from the best one
+/// so far. Called with the least preferred first, so that of equals the preferred one is kept.
+#[multiversion(targets = "simd")]
+fn take_nearer(distances: &[Nats], place: u16, smallest: &mut [Nats], best: &mut [u16]) {
+    for ((&d, smallest), best) in distances.iter().zip(smallest).zip(best) {
+        let nearer = d <= *smallest;
+        *smallest = if nearer { d } else { *smallest };
+        *best = if nearer { place } else { *best };
+    }
+}
 
 /// The successors of a state with their places, likelier ones first, then by state order.
 fn by_preference(chain: &Chain, z: StateId) -> Vec<(u16, StateId)> {

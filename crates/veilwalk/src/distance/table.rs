@@ -45,6 +45,16 @@ impl DistanceTable {
     /// The larger of the two directions for every pair.
     #[must_use]
     pub fn symmetric(&self) -> Self {
+        self.with_mirror(|here, mirrored| here.max(mirrored))
+    }
+
+    /// Row `y` holds `d(y, x)` for every `x`.
+    pub(super) fn transposed(&self) -> Self {
+        self.with_mirror(|_, mirrored| mirrored)
+    }
+
+    /// A table made of each entry and the one with its states exchanged.
+    fn with_mirror(&self, combine: impl Fn(Nats, Nats) -> Nats + Sync) -> Self {
         const TILE: usize = 64;
         let n = self.states;
         let mut rows = vec![Nats::ZERO; n * n];
@@ -56,7 +66,7 @@ impl DistanceTable {
                     let x = first + i;
                     let end = (column + TILE).min(n);
                     for (slot, y) in row[column..end].iter_mut().zip(column..) {
-                        *slot = self.rows[x * n + y].max(self.rows[y * n + x]);
+                        *slot = combine(self.rows[x * n + y], self.rows[y * n + x]);
                     }
                 }
             }
