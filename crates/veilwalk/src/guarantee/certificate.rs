@@ -34,7 +34,9 @@ pub enum CertificateError {
         promise: Promise,
     },
     /// A scale keeps the promise, and still loses more than is certified of it.
-    #[error("after {previous:?} the scale loses {loss:.6} per unit, and {certified:.6} is certified")]
+    #[error(
+        "after {previous:?} the scale loses {loss:.6} per unit, and {certified:.6} is certified"
+    )]
     Understated {
         /// The last released state.
         previous: String,
@@ -74,8 +76,10 @@ pub fn check_certificate(
     let mut losses = Vec::with_capacity(states.len());
     for some in states.chunks(64) {
         report_progress(watch, losses.len() as f64 / states.len() as f64)?;
-        let found: Vec<f64> =
-            some.par_iter().map(|&previous| loss_after(mechanism, promise.unit, previous)).collect();
+        let found: Vec<f64> = some
+            .par_iter()
+            .map(|&previous| loss_after(mechanism, promise.unit, previous))
+            .collect();
         losses.extend(found);
     }
     for (&state, &loss) in states.iter().zip(&losses) {
@@ -87,7 +91,11 @@ pub fn check_certificate(
         if let Some(certificate) = mechanism.certificate() {
             let certified = certificate[state.index()].loss;
             if loss > certified * (1.0 + f64::EPSILON) {
-                return Err(CertificateError::Understated { previous: previous(), loss, certified });
+                return Err(CertificateError::Understated {
+                    previous: previous(),
+                    loss,
+                    certified,
+                });
             }
         }
     }

@@ -122,11 +122,8 @@ mod tests {
 
     #[test]
     fn a_figure_is_weighed_in_proportion_to_the_best() {
-        let figures = |a, b, c| Figures {
-            mean_distance_nats: a,
-            wrong_state_share: b,
-            entropy_gap_nats: c,
-        };
+        let figures =
+            |a, b, c| Figures { mean_distance_nats: a, wrong_state_share: b, entropy_gap_nats: c };
         let aim: Aim = "1,2,1".parse().unwrap();
         let score = aim.score(&figures(1.0, 0.3, 0.0), &figures(0.5, 0.1, 0.0));
         assert!((score - 8.0).abs() < 1e-12, "{score}");

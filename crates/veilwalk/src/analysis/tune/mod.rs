@@ -254,11 +254,9 @@ enum Grid {
 /// The candidates: those with names first, so that they win ties.
 fn grid(unit: Unit, grid: Grid) -> Vec<Design> {
     use Distance::{Cell, CellSymmetric, Directed, Hamming, Symmetric};
-    let mut designs: Vec<Design> = Preset::ALL
-        .into_iter()
-        .map(Preset::design)
-        .filter(|&design| name_of(design, unit).is_some())
-        .collect();
+    let named = |preset: &Preset| name_of(preset.design(), unit) == Some(*preset);
+    let mut designs: Vec<Design> =
+        Preset::ALL.into_iter().filter(named).map(Preset::design).collect();
     let quarter = ChainWeight::new(Rational::new(1, 4).expect("not over zero"));
     let one = ChainWeight::new(Rational::ONE);
     let weights = [Ok(ChainWeight::ZERO), Ok(ChainWeight::HALF), one, quarter];
