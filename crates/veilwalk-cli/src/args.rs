@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{ArgGroup, Args, ValueEnum};
+use veilwalk::analysis::tune::name_of;
 use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
 use veilwalk::distance::Cells;
 use veilwalk::guarantee::{self, Calibrated, Effort};
 use veilwalk::mechanism::cell::Calibration;
-use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit};
+use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit, UnknownName};
 use veilwalk::{
-    Chain, Design, Distance, Initial, Mechanism, Model, Preset, Promise, Rule, StateId,
+    Chain, Design, Distance, Initial, Mechanism, Model, Preset, Promise, Rule, Start, StateId,
 };
+use veilwalk_io::{MechanismFile, ScaleFrom};
 
 use crate::progress::with_progress;
 use crate::terminal;
@@ -198,36 +200,45 @@ pub(crate) fn thousands(number: usize) -> String {
     out
 }
 
-/// A named mechanism, or the choice of one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A named mechanism, the choice of one, or a file that describes one.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     Auto,
     Preset(Preset),
+    File(PathBuf),
 }
 
 fn parse_mechanism(text: &str) -> Result<Named, String> {
     if text == "auto" {
         return Ok(Named::Auto);
     }
-    text.parse()
-        .map(Named::Preset)
-        .map_err(|error: veilwalk::mechanism::UnknownName| format!("{error}, or auto"))
+    match text.parse() {
+        Ok(preset) => Ok(Named::Preset(preset)),
+        Err(_) if text.contains(['/', '.']) || Path::new(text).exists() => {
+            Ok(Named::File(PathBuf::from(text)))
+        }
+        Err(error) => {
+            let error: UnknownName = error;
+            Err(format!("{error}, or auto, or a file that `veilwalk tune -o` wrote"))
+        }
+    }
 }
 
 /// Which mechanism, and what it promises.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Mechanism")]
-#[command(group = ArgGroup::new("protected").args(["radius", "substitutions"]).required(true))]
+#[command(group = ArgGroup::new("protected").args(["radius", "substitutions"]))]
 pub(crate) struct MechanismArgs {
     /// `auto` (`cell` where its tables fit, else `sharp`), `cell`, `sharp`, `paper`, `exponential`,
-    /// `chen` or `exponential-hamming`
-    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = parse_mechanism)]
+    /// `chen` or `exponential-hamming`; or a file from `veilwalk tune -o`, which holds everything
+    /// below
+    #[arg(long, value_name = "NAME|FILE", default_value = "auto", value_parser = parse_mechanism)]
     mechanism: Named,
 
     /// The privacy parameter, a decimal or a fraction such as 0.5 or 1/3: the release changes the
     /// odds between two protected walks by a factor of at most exp(E), so smaller is more private
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
-    epsilon: Epsilon,
+    epsilon: Option<Epsilon>,
 
     /// Protect from each other the walks whose states are at most this far apart in all
     ///
@@ -270,9 +281,24 @@ pub(crate) enum Calibrate {
 
 impl Calibrate {
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Theorem => "theorem",
-            Self::Exact => "exact",
+        ScaleFrom::from(self).name()
+    }
+}
+
+impl From<Calibrate> for ScaleFrom {
+    fn from(calibrate: Calibrate) -> Self {
+        match calibrate {
+            Calibrate::Theorem => Self::Theorem,
+            Calibrate::Exact => Self::Exact,
+        }
+    }
+}
+
+impl From<ScaleFrom> for Calibrate {
+    fn from(scale_from: ScaleFrom) -> Self {
+        match scale_from {
+            ScaleFrom::Theorem => Self::Theorem,
+            ScaleFrom::Exact => Self::Exact,
         }
     }
 }
@@ -282,53 +308,125 @@ impl Calibrate {
 pub(crate) struct Chosen {
     pub(crate) name: String,
     pub(crate) mechanism: Arc<Mechanism>,
+    pub(crate) promise: Promise,
     pub(crate) calibrate: Calibrate,
     /// What an exact calibration by one common factor gained.
     pub(crate) calibration: Option<Calibrated>,
 }
 
+/// What the flags and the mechanism file say together.
+#[derive(Debug)]
+pub(crate) struct Settled<'a> {
+    flags: &'a MechanismArgs,
+    file: Option<(&'a Path, MechanismFile)>,
+    pub(crate) promise: Promise,
+}
+
 impl MechanismArgs {
     /// Makes the mechanism on a model.
     pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
-        let (name, design) = self.design(model.chain())?;
-        let promise = self.promise();
-        let goes_by_cells = design.distance.nearest().is_some();
-        let default = if goes_by_cells { Calibrate::Exact } else { Calibrate::Theorem };
-        let calibrate = self.calibrate.unwrap_or(default);
-        let (mechanism, calibration) = match calibrate {
-            Calibrate::Theorem if goes_by_cells => {
-                let how = Calibration::Theorem;
-                (Mechanism::with_cells(model.clone(), design, promise, how)?, None)
-            }
-            Calibrate::Exact if !goes_by_cells => {
-                let theorem = Mechanism::new(model.clone(), design, promise)?;
-                let (mechanism, found) = with_progress("calibrating", |watch| {
-                    guarantee::calibrate(&theorem, Effort::default(), watch)
-                })?;
-                (mechanism, Some(found))
-            }
-            _ => (Mechanism::new(model.clone(), design, promise)?, None),
-        };
-        Ok(Chosen { name, mechanism: Arc::new(mechanism), calibrate, calibration })
+        self.settled()?.on(model)
     }
 
-    /// The choices, with the name they go by, if they go with the unit.
+    /// Reads the mechanism file, if there is one, and finds out what is promised.
+    pub(crate) fn settled(&self) -> Result<Settled<'_>> {
+        let file = match &self.mechanism {
+            Named::File(path) => Some((path.as_path(), MechanismFile::read(path)?)),
+            Named::Auto | Named::Preset(_) => None,
+        };
+        let given = self.unit();
+        let promise = match &file {
+            Some((path, file)) => {
+                let (design, promise, scale_from) = file.parts().map_err(|e| anyhow!(e))?;
+                let path = path.display();
+                agree(&path, "--epsilon", self.epsilon, promise.epsilon)?;
+                agree(&path, "--radius or --substitutions", given, promise.unit)?;
+                agree(&path, "--distance", self.distance, design.distance)?;
+                agree(&path, "--rule", self.rule, design.rule)?;
+                agree(&path, "--chain-weight", self.chain_weight, design.chain_weight)?;
+                let calibrate = self.calibrate.map(Calibrate::name);
+                agree(&path, "--calibrate", calibrate, scale_from.name())?;
+                promise
+            }
+            None => {
+                const OR_A_FILE: &str = "or a file that holds it with --mechanism FILE";
+                let Some(epsilon) = self.epsilon else {
+                    bail!(
+                        "--epsilon is missing: give the privacy parameter, such as --epsilon 1, \
+                         {OR_A_FILE}"
+                    );
+                };
+                let Some(unit) = given else {
+                    bail!(
+                        "what is to be protected is missing: give --radius NATS or \
+                         --substitutions COUNT, {OR_A_FILE}"
+                    );
+                };
+                Promise { epsilon, unit }
+            }
+        };
+        Ok(Settled { flags: self, file, promise })
+    }
+
+    /// What is protected, as far as flags say.
+    fn unit(&self) -> Option<Unit> {
+        self.radius.map(Unit::Radius).or(self.substitutions.map(Unit::Substitutions))
+    }
+}
+
+/// Refuses a flag that contradicts the mechanism file.
+fn agree<T: PartialEq + std::fmt::Display>(
+    path: &impl std::fmt::Display,
+    flag: &str,
+    given: Option<T>,
+    in_file: T,
+) -> Result<()> {
+    match given {
+        Some(given) if given != in_file => bail!(
+            "{path}: the file says {in_file}, and {flag} says {given}; leave the flag out, or tune \
+             again for what you need"
+        ),
+        _ => Ok(()),
+    }
+}
+
+impl Settled<'_> {
+    /// Makes the mechanism on a model.
+    pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
+        let (name, design) = self.design(model.chain())?;
+        let default =
+            if design.distance.nearest().is_some() { Calibrate::Exact } else { Calibrate::Theorem };
+        let calibrate = match &self.file {
+            Some((_, file)) => file.parts().map_err(|e| anyhow!(e))?.2.into(),
+            None => self.flags.calibrate.unwrap_or(default),
+        };
+        let (mechanism, calibration) = calibrated(model, design, self.promise, calibrate)?;
+        if let Some((path, file)) = &self.file {
+            compare(file, &mechanism).with_context(|| format!("{}", path.display()))?;
+        }
+        let mechanism = Arc::new(mechanism);
+        Ok(Chosen { name, mechanism, promise: self.promise, calibrate, calibration })
+    }
+
+    /// The choices, with the name they go by, if they go with the chain and the unit.
     pub(crate) fn design(&self, chain: &Chain) -> Result<(String, Design)> {
-        let preset = match self.mechanism {
-            Named::Preset(preset) => preset,
-            Named::Auto if Cells::affordable(chain).is_ok() => Preset::Cell,
-            Named::Auto => Preset::Sharp,
+        let flags = self.flags;
+        let preset = match (&flags.mechanism, &self.file) {
+            (_, Some((path, file))) => return described(path, file, chain),
+            (Named::Preset(preset), _) => *preset,
+            _ if Cells::affordable(chain).is_ok() => Preset::Cell,
+            _ => Preset::Sharp,
         };
         let base = preset.design();
         let design = Design {
-            distance: self.distance.unwrap_or(base.distance),
-            rule: self.rule.unwrap_or(base.rule),
-            chain_weight: self.chain_weight.unwrap_or(base.chain_weight),
+            distance: flags.distance.unwrap_or(base.distance),
+            rule: flags.rule.unwrap_or(base.rule),
+            chain_weight: flags.chain_weight.unwrap_or(base.chain_weight),
         };
         if design != base {
             return Ok((format!("{preset} with {design}"), design));
         }
-        if preset.counts_substitutions() && self.radius.is_some() {
+        if preset.counts_substitutions() && flags.radius.is_some() {
             bail!(
                 "`{preset}` protects a number of replaced states, not a radius; give \
                  --substitutions 1 (or more) instead of --radius"
@@ -336,21 +434,62 @@ impl MechanismArgs {
         }
         Ok((preset.name().to_owned(), design))
     }
+}
 
-    /// ε alone.
-    pub(crate) fn epsilon(&self) -> Epsilon {
-        self.epsilon
+/// The choices in a mechanism file, with the name they go by, if it is for this chain.
+fn described(path: &Path, file: &MechanismFile, chain: &Chain) -> Result<(String, Design)> {
+    let (design, promise, _) = file.parts().map_err(|e| anyhow!(e))?;
+    if file.chain != chain.hash().to_string() {
+        bail!(
+            "{}: this mechanism is for a chain with hash {}, and the chain given has {}; give the \
+             --chain, --normalize, --largest-component and --initial it was tuned for, or tune again",
+            path.display(),
+            file.chain,
+            chain.hash()
+        );
     }
+    let name = match name_of(design, promise.unit) {
+        Some(preset) => preset.name().to_owned(),
+        None => format!("tuned: {design}"),
+    };
+    Ok((name, design))
+}
 
-    /// What is promised.
-    pub(crate) fn promise(&self) -> Promise {
-        let unit = match (self.radius, self.substitutions) {
-            (Some(radius), _) => Unit::Radius(radius),
-            (None, Some(count)) => Unit::Substitutions(count),
-            (None, None) => unreachable!("one of the two is required"),
-        };
-        Promise { epsilon: self.epsilon, unit }
+/// A design with the scale that is found for it.
+fn calibrated(
+    model: &Arc<Model>,
+    design: Design,
+    promise: Promise,
+    calibrate: Calibrate,
+) -> Result<(Mechanism, Option<Calibrated>)> {
+    let goes_by_cells = design.distance.nearest().is_some();
+    Ok(match calibrate {
+        Calibrate::Theorem if goes_by_cells => {
+            let how = Calibration::Theorem;
+            (Mechanism::with_cells(model.clone(), design, promise, how)?, None)
+        }
+        Calibrate::Exact if !goes_by_cells => {
+            let theorem = Mechanism::new(model.clone(), design, promise)?;
+            let (mechanism, found) = with_progress("calibrating", |watch| {
+                guarantee::calibrate(&theorem, Effort::default(), watch)
+            })?;
+            (mechanism, Some(found))
+        }
+        _ => (Mechanism::new(model.clone(), design, promise)?, None),
+    })
+}
+
+/// Does not trust a mechanism file: its scales have to be those that were just computed from its
+/// choices, and where that is quick, every kernel is held against the promise as well.
+fn compare(file: &MechanismFile, mechanism: &Mechanism) -> Result<()> {
+    const QUICK: u64 = 20_000_000;
+    file.compare_scales(mechanism)?;
+    let chain = mechanism.model().chain();
+    let (states, transitions) = (chain.len() as u64, chain.transitions() as u64);
+    if mechanism.certificate().is_some() && states * states * transitions <= QUICK {
+        with_progress("checking scales", |watch| guarantee::check_certificate(mechanism, watch))?;
     }
+    Ok(())
 }
 
 /// The state that a flag names.
@@ -358,6 +497,15 @@ pub(crate) fn state(chain: &Chain, flag: &str, label: &str) -> Result<StateId> {
     chain.require(label).map_err(|unknown| match unknown.closest {
         Some(_) => anyhow!("{flag}: {unknown}"),
         None => anyhow!("{flag}: {unknown}; give one of its states ({})", some_states(chain)),
+    })
+}
+
+/// How released walks start, as `--start` says.
+pub(crate) fn start(chain: &Chain, text: &str) -> Result<Start> {
+    Ok(match text {
+        "initial" => Start::Initial,
+        "first" => Start::First,
+        label => Start::At(state(chain, "--start (`initial`, `first` or a state)", label)?),
     })
 }
 

@@ -14,6 +14,7 @@
 //! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
 //!   [`HeldOutput`], the same for output without a name;
 //! - [`Manifest`]: what a release is, in a file beside it;
+//! - [`MechanismFile`]: a mechanism that was chosen, with its promise;
 //! - [`Ledger`]: how much was spent on each walk, over all releases.
 //!
 //! Nothing is repaired in silence: text that is not exactly what it should be is an error.
@@ -40,6 +41,7 @@ mod initial_file;
 mod ledger;
 mod lines;
 mod manifest;
+mod mechanism_file;
 mod number;
 mod output;
 mod read_error;
@@ -55,6 +57,7 @@ pub use manifest::{
     ChainPart, Counts, GuaranteePart, Hashing, Manifest, MechanismPart, PromisePart, ReleasePart,
     hash_file,
 };
+pub use mechanism_file::{MechanismFile, ScaleFrom, ScaleMismatch, ScalePart};
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput};
 pub use read_error::{HeaderHint, ReadError, ReadErrorKind};

@@ -189,6 +189,12 @@ pub enum ReadErrorKind {
     /// A manifest of another version.
     #[error("the manifest has format {0}; this version of veilwalk reads format 1")]
     ManifestFormat(u32),
+    /// Text that is not a mechanism.
+    #[error("this is not a mechanism file: {0}; write one with `veilwalk tune -o FILE`")]
+    NotAMechanism(String),
+    /// A mechanism file of another version.
+    #[error("the mechanism file has format {0}; this version of veilwalk reads format 1")]
+    MechanismFormat(u32),
     /// A column that the header does not have.
     #[error(
         "there is no column {column:?} for {role}; the columns are {}; name one with {}",

@@ -59,10 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
             terminal::note(format!(
                 "after {}, when the real state is {} ({}, {})",
-                args.previous,
-                args.real,
-                chosen.name,
-                args.mechanism.promise()
+                args.previous, args.real, chosen.name, chosen.promise
             ));
             terminal::print(terminal::lines(&table))?;
         }

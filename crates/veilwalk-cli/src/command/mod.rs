@@ -7,4 +7,5 @@ pub(crate) mod guarantee;
 pub(crate) mod kernel;
 pub(crate) mod ledger;
 pub(crate) mod privatize;
+pub(crate) mod tune;
 pub(crate) mod verify;

@@ -11,6 +11,7 @@
 //! - [`drift`]: whether the released walk is drawn back, state by state.
 //! - [`bounds`]: closed-form bounds as published, and ones that hold.
 //! - [`typical`]: how likely the released walk is one that the chain would typically make.
+//! - [`tune`](mod@tune): which member of the family serves an aim best on a chain.
 //! - [`simulate`]: the real sampler on all cores, an independent route to the same figures.
 //!
 //! Conventions: `x` is the real state, `z` the last released one, and `V(x, z) = d(z, x)` the
@@ -32,6 +33,7 @@ mod kernels;
 pub mod long_run;
 mod progress;
 pub mod simulate;
+pub mod tune;
 pub mod typical;
 
 pub use figures::{DistanceLaw, EntropyFigures, Exceedance, Utility};

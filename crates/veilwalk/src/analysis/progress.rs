@@ -29,6 +29,8 @@ pub enum Stage {
     Typical,
     /// Simulated walks.
     Simulation,
+    /// Members of the family compared, in thousandths of one.
+    Tuning,
 }
 
 impl fmt::Display for Stage {
@@ -44,6 +46,7 @@ impl fmt::Display for Stage {
             Self::Bounds => "error bound",
             Self::Typical => "typical walks",
             Self::Simulation => "simulation",
+            Self::Tuning => "tuning",
         })
     }
 }

@@ -11,6 +11,7 @@
 //! - [`cover`]: which states a radius makes hard to tell apart;
 //! - [`report`]: both together, in words and as figures ([`Guarantee`]);
 //! - [`calibrate`](mod@calibrate): the largest scale whose audited loss keeps the promise;
+//! - [`check_certificate`]: the scales of cells, checked over again by the plainest route;
 //! - [`audit`](mod@audit): a check of a sampler from the outside, by what it draws.
 //!
 //! Figures are rounded outward: a loss that is reported is never below the real one
@@ -18,6 +19,7 @@
 
 pub mod audit;
 pub mod calibrate;
+mod certificate;
 mod collect;
 mod confidence;
 pub mod cover;
@@ -36,6 +38,7 @@ use std::ops::ControlFlow;
 
 pub use audit::{AuditPlan, AuditReport, Probe, Sampler, StepSampler, audit};
 pub use calibrate::{Calibrated, CalibrationError, calibrate};
+pub use certificate::{CertificateError, check_certificate};
 pub use cover::{Cover, SuggestedRadii};
 pub use loss::{
     Coverage, Effort, Figures, Losses, PairLoss, Summary, Worst, audited_loss, pair_loss,

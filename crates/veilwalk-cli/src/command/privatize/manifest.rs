@@ -16,7 +16,7 @@ use super::release::Counts;
 pub(super) fn manifest(run: &Run<'_>, counts: &Counts, path: &Path, hash: String) -> Manifest {
     let mechanism = &run.chosen.mechanism;
     let (model, design) = (mechanism.model(), mechanism.design());
-    let promise = run.args.mechanism.promise();
+    let promise = run.chosen.promise;
     let (radius_nats, substitutions) = match promise.unit {
         Unit::Radius(radius) => (Some(radius.to_string()), None),
         Unit::Substitutions(count) => (None, Some(count.get())),

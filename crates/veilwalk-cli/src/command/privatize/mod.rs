@@ -14,7 +14,7 @@ use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::Epsilon;
 use veilwalk::random::{Secret, SourceKind};
 use veilwalk::session::Releaser;
-use veilwalk::{Chain, Model, Source, Start};
+use veilwalk::{Model, Promise, Source, Start};
 use veilwalk_io::{
     AtomicFile, Hashing, HeldOutput, Ledger, LedgerScope, ReleaseWriter, WalkFormat, WalkOptions,
     WalkReader,
@@ -123,14 +123,16 @@ enum UnknownState {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let source = args.source()?;
     let model = args.chain.model()?;
-    let start = args.start(model.chain())?;
+    let start = args::start(model.chain(), &args.start)?;
     args.refuse_to_overwrite_the_walks()?;
-    args.mechanism.design(model.chain())?;
-    let cover = args.refuse_empty_guarantee(&model)?;
-    let chosen = args.mechanism.on(&model)?;
-    terminal::note(format!("mechanism {}, {}", chosen.name, args.mechanism.promise()));
+    let settled = args.mechanism.settled()?;
+    let promise = settled.promise;
+    settled.design(model.chain())?;
+    let cover = args.refuse_empty_guarantee(&model, promise)?;
+    let chosen = settled.on(&model)?;
+    terminal::note(format!("mechanism {}, {promise}", chosen.name));
     args.warn(&source, start);
-    let ledger = args.open_ledger(&model)?;
+    let ledger = args.open_ledger(&model, promise)?;
     let releaser = Releaser::new(chosen.mechanism.clone(), &source, start)?;
     let run = Run { args, chosen, cover, source };
     let counts = if args.walks == "-" {
@@ -139,7 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         run.release(reader, releaser, ledger.as_ref())?
     } else {
         if let Some(ledger) = &ledger {
-            args.charge_all(ledger)?;
+            args.charge_all(ledger, promise)?;
         }
         let reader = WalkReader::open(Path::new(&args.walks), args.options())?;
         run.release(reader, releaser, None)?
@@ -165,7 +167,7 @@ impl Run<'_> {
     ) -> Result<Counts> {
         let args = self.args;
         let charge = |name: &str| match ledger {
-            Some(ledger) => args.charge(ledger, [name]),
+            Some(ledger) => args.charge(ledger, self.chosen.promise, [name]),
             None => Ok(()),
         };
         let release = Release {
@@ -222,8 +224,7 @@ impl Args {
     }
 
     /// What the unit covers on this chain; an error if that is nothing.
-    fn refuse_empty_guarantee(&self, model: &Model) -> Result<Cover> {
-        let promise = self.mechanism.promise();
+    fn refuse_empty_guarantee(&self, model: &Model, promise: Promise) -> Result<Cover> {
         let cover = Cover::new(model, promise.unit);
         let closest = match model.closest_pair() {
             Some(closest) if cover.is_vacuous() => closest,
@@ -255,22 +256,24 @@ impl Args {
         )
     }
 
-    fn open_ledger(&self, model: &Model) -> Result<Option<Ledger>> {
+    fn open_ledger(&self, model: &Model, promise: Promise) -> Result<Option<Ledger>> {
         let Some(path) = &self.ledger else { return Ok(None) };
-        let scope = LedgerScope {
-            chain: model.hash().to_string(),
-            unit: self.mechanism.promise().unit.to_string(),
-        };
+        let scope = LedgerScope { chain: model.hash().to_string(), unit: promise.unit.to_string() };
         Ok(Some(Ledger::open(path, &scope)?))
     }
 
-    fn charge<'a>(&self, ledger: &Ledger, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    fn charge<'a>(
+        &self,
+        ledger: &Ledger,
+        promise: Promise,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> Result<()> {
         let budget = self.budget.map(Epsilon::value);
-        Ok(ledger.charge(names, self.mechanism.epsilon().value(), budget)?)
+        Ok(ledger.charge(names, promise.epsilon.value(), budget)?)
     }
 
     /// Charges every walk of the file in one go, before the first is released.
-    fn charge_all(&self, ledger: &Ledger) -> Result<()> {
+    fn charge_all(&self, ledger: &Ledger, promise: Promise) -> Result<()> {
         let mut reader = WalkReader::open(Path::new(&self.walks), self.options())?;
         let mut names = BTreeSet::new();
         while let Some(row) = reader.next_row()? {
@@ -278,7 +281,7 @@ impl Args {
                 names.insert(row.trajectory.to_owned());
             }
         }
-        self.charge(ledger, names.iter().map(String::as_str))
+        self.charge(ledger, promise, names.iter().map(String::as_str))
     }
 
     fn source(&self) -> Result<Source> {
@@ -292,16 +295,6 @@ impl Args {
             }
             (None, Some(seed)) => Source::seeded(seed),
             (None, None) => Source::system(),
-        })
-    }
-
-    fn start(&self, chain: &Chain) -> Result<Start> {
-        Ok(match self.start.as_str() {
-            "initial" => Start::Initial,
-            "first" => Start::First,
-            label => {
-                Start::At(args::state(chain, "--start (`initial`, `first` or a state)", label)?)
-            }
         })
     }
 

@@ -19,13 +19,23 @@ pub struct JointLaw {
 impl JointLaw {
     pub(super) fn at_start(mechanism: &Mechanism, origin: Origin, start: Start) -> Self {
         let chain = mechanism.model().chain();
+        Self::with_real(mechanism, start, |x| match origin {
+            Origin::Initial => chain.initial().probability(x),
+            Origin::At(state) => f64::from(u8::from(state == x)),
+        })
+    }
+
+    /// The law at the start when the real state has these probabilities.
+    pub(super) fn with_real(
+        mechanism: &Mechanism,
+        start: Start,
+        real: impl Fn(StateId) -> f64,
+    ) -> Self {
+        let chain = mechanism.model().chain();
         let n = chain.len();
         let mut rows = vec![0.0; n * n];
         for (x, row) in chain.states().zip(rows.chunks_mut(n)) {
-            let mass = match origin {
-                Origin::Initial => chain.initial().probability(x),
-                Origin::At(state) => f64::from(u8::from(state == x)),
-            };
+            let mass = real(x);
             if mass > 0.0 {
                 let released = first_law(mechanism, start, x);
                 row.iter_mut().zip(released).for_each(|(slot, p)| *slot = mass * p);

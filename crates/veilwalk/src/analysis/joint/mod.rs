@@ -187,6 +187,17 @@ impl<'m> JointChain<'m> {
         JointLaw::at_start(self.mechanism(), origin, start)
     }
 
+    /// The law of the pair at the start, when the real state has these probabilities.
+    ///
+    /// # Panics
+    ///
+    /// If there is not exactly one probability for each state.
+    #[must_use]
+    pub fn start_from(&self, real: &[f64], start: Start) -> JointLaw {
+        assert_eq!(real.len(), self.states, "one probability for each state");
+        JointLaw::with_real(self.mechanism(), start, |x| real[x.index()])
+    }
+
     /// Moves a law on by one step.
     ///
     /// # Complexity
@@ -312,8 +323,22 @@ impl<'m> JointChain<'m> {
         levels: &[f64],
         observer: Observer<'_>,
     ) -> Result<Utility, Stopped> {
+        self.utility_from(self.start(origin, start), steps, levels, observer)
+    }
+
+    /// The same from any law of the pair at the start.
+    ///
+    /// # Errors
+    ///
+    /// If the observer stops it.
+    pub fn utility_from(
+        &self,
+        first: JointLaw,
+        steps: usize,
+        levels: &[f64],
+        observer: Observer<'_>,
+    ) -> Result<Utility, Stopped> {
         let model = self.mechanism().model();
-        let first = self.start(origin, start);
         let mut law = first.clone();
         let mut between = vec![0.0; law.raw().len()];
         let weights = self.released_weights();

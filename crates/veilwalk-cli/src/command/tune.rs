@@ -1,0 +1,331 @@
+//! `veilwalk tune`: which mechanism serves an aim best on a chain.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use clap::ArgGroup;
+use comfy_table::CellAlignment;
+use serde_json::{Value, json};
+use veilwalk::analysis::tune::{Aim, Evaluated, Question, Ranking, WalksFrom, name_of, tune};
+use veilwalk::guarantee::Cover;
+use veilwalk::mechanism::{Epsilon, Radius, ScaleError, Unit};
+use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Start};
+use veilwalk_io::{MechanismFile, ScaleFrom};
+
+use crate::args::{self, ChainArgs, Format, counted, quoted};
+use crate::progress::with_progress;
+use crate::terminal;
+
+/// Find the mechanism that serves an aim best on a chain
+///
+/// Compares the mechanisms with names and a grid around them at the same guarantee, exactly, on the
+/// chain's own walks. No real walk is used: the choice depends on the chain and the promise alone,
+/// so tuning costs no privacy. Tuning on real walks would.
+#[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("protected").args(["radius", "substitutions"]).required(true))]
+pub(crate) struct Args {
+    #[command(flatten)]
+    chain: ChainArgs,
+
+    /// The privacy parameter, a decimal or a fraction: smaller is more private
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    epsilon: Epsilon,
+
+    /// Protect from each other the walks whose states are at most this far apart in all
+    #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
+    radius: Option<Radius>,
+
+    /// Protect from each other the walks that differ in at most this many states
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    substitutions: Option<NonZeroU32>,
+
+    /// What counts: `closeness` (mean distance), `wrong-states` (how many released states are not
+    /// the real ones), `typicality` (entropy near the real walk's), or three weights in that order,
+    /// such as 1,1,0.5, for each as a multiple of the best value that is reached
+    #[arg(long, value_name = "AIM", default_value = "closeness")]
+    aim: Aim,
+
+    /// Where the chain's own walks start: `initial`, `stationary` or a state
+    #[arg(long, value_name = "WHERE", default_value = "initial")]
+    from: String,
+
+    /// How released walks start: `initial` (drawn from the initial distribution), `first` (the real
+    /// first state, which is disclosed) or a state
+    #[arg(long, value_name = "HOW", default_value = "initial")]
+    start: String,
+
+    /// How many steps those walks take
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    steps: u32,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+
+    /// Write the best as a mechanism file, for --mechanism FILE of every command
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// How many of the best are shown.
+const SHOWN: usize = 5;
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let model = args.chain.model()?;
+    let question = args.question(model.chain())?;
+    if Cover::new(&model, question.promise.unit).is_vacuous() {
+        terminal::warning(format!(
+            "no two different walks are within {}, so this promise is empty; `veilwalk chain check` \
+             prints the smallest radius that protects anything",
+            question.promise.unit
+        ));
+    }
+    let ranking = with_progress("tuning", |watch| {
+        tune(&model, question, &|progress| {
+            let done = progress.done as f64 / progress.total.max(1) as f64;
+            watch(done)
+        })
+    })?;
+    if let Some(path) = &args.output {
+        described(&model, &ranking)?.write(path)?;
+    }
+    match args.format {
+        Format::Json => terminal::print(format_args!("{:#}", args.as_json(&model, &ranking))),
+        Format::Text => terminal::print(args.in_words(model.chain(), &ranking)),
+    }
+}
+
+/// The winner as a mechanism file.
+fn described(model: &Arc<Model>, ranking: &Ranking) -> Result<MechanismFile> {
+    let design = ranking.winner().design;
+    let mechanism = Mechanism::new(model.clone(), design, ranking.question.promise)?;
+    let file = MechanismFile::describing(&mechanism, scale_from(design));
+    file.ok_or_else(|| anyhow!("the mechanism makes no promise"))
+}
+
+/// How scales are found unless someone says otherwise.
+fn scale_from(design: Design) -> ScaleFrom {
+    if design.distance.nearest().is_some() { ScaleFrom::Exact } else { ScaleFrom::Theorem }
+}
+
+impl Args {
+    fn question(&self, chain: &Chain) -> Result<Question> {
+        let unit = match (self.radius, self.substitutions) {
+            (Some(radius), _) => Unit::Radius(radius),
+            (None, Some(count)) => Unit::Substitutions(count),
+            (None, None) => unreachable!("one of the two is required"),
+        };
+        Ok(Question {
+            promise: Promise { epsilon: self.epsilon, unit },
+            aim: self.aim,
+            from: match self.from.as_str() {
+                "initial" => WalksFrom::Initial,
+                "stationary" => WalksFrom::Stationary,
+                label => {
+                    let flag = "--from (`initial`, `stationary` or a state)";
+                    WalksFrom::At(args::state(chain, flag, label)?)
+                }
+            },
+            start: args::start(chain, &self.start)?,
+            steps: self.steps as usize,
+        })
+    }
+
+    /// The command that releases walks with a member.
+    fn command(&self, design: Design) -> String {
+        let unit = match (self.radius, self.substitutions) {
+            (Some(radius), _) => format!("--radius {radius}"),
+            (None, count) => {
+                format!("--substitutions {}", count.map_or(1, NonZeroU32::get))
+            }
+        };
+        let start = match self.start.as_str() {
+            "initial" => String::new(),
+            other => format!(" --start {}", quoted(other)),
+        };
+        format!(
+            "veilwalk privatize WALKS {} {} --epsilon {} {unit}{start}",
+            self.chain.as_flags(),
+            self.flags(design),
+            self.epsilon,
+        )
+    }
+
+    /// The same with the mechanism file.
+    fn command_with(&self, path: &std::path::Path) -> String {
+        let start = match self.start.as_str() {
+            "initial" => String::new(),
+            other => format!(" --start {}", quoted(other)),
+        };
+        let path = path.display().to_string();
+        // A name without a dot or a folder could be taken for that of a mechanism.
+        let path = if path.contains(['/', '.']) { path } else { format!("./{path}") };
+        let chain = self.chain.as_flags();
+        format!("veilwalk privatize WALKS {chain} --mechanism {}{start}", quoted(&path))
+    }
+
+    /// The flags that choose a member: a name, and what to override.
+    fn flags(&self, design: Design) -> String {
+        let unit = self.radius.map(Unit::Radius).or(self.substitutions.map(Unit::Substitutions));
+        if let Some(preset) = unit.and_then(|unit| name_of(design, unit)) {
+            return format!("--mechanism {preset}");
+        }
+        let preset = match design.distance {
+            Distance::Cell | Distance::CellSymmetric => Preset::Cell,
+            Distance::Symmetric => Preset::Sharp,
+            _ => Preset::Paper,
+        };
+        let base = preset.design();
+        let mut flags = format!("--mechanism {preset}");
+        if design.distance != base.distance {
+            flags += &format!(" --distance {}", design.distance);
+        }
+        if design.rule != base.rule {
+            flags += &format!(" --rule {}", design.rule);
+        }
+        if design.chain_weight != base.chain_weight {
+            flags += &format!(" --chain-weight {}", design.chain_weight);
+        }
+        flags
+    }
+
+    fn as_json(&self, model: &Model, ranking: &Ranking) -> Value {
+        let member = |(place, m): (usize, &Evaluated)| {
+            json!({
+                "rank": place + 1,
+                "mechanism": m.preset.map(Preset::name),
+                "distance": m.design.distance.name(),
+                "rule": m.design.rule.name(),
+                "chain_weight": m.design.chain_weight.to_string(),
+                "mean_distance_nats": m.figures.mean_distance_nats,
+                "wrong_state_share": m.figures.wrong_state_share,
+                "entropy_gap_nats": m.figures.entropy_gap_nats,
+                "score": m.score,
+            })
+        };
+        let (radius, substitutions) = match ranking.question.promise.unit {
+            Unit::Radius(radius) => (Some(radius.to_string()), None),
+            Unit::Substitutions(count) => (None, Some(count.get())),
+        };
+        let left_out = |(design, why): &(Design, ScaleError)| json!({ "design": design.to_string(), "why": why.to_string() });
+        json!({
+            "aim": self.aim.to_string(),
+            "epsilon": self.epsilon.to_string(),
+            "radius_nats": radius,
+            "substitutions": substitutions,
+            "from": self.from,
+            "start": self.start,
+            "steps": self.steps,
+            "chain": model.hash().to_string(),
+            "real_entropy_nats": ranking.real_entropy_nats,
+            "ranking": ranking.members.iter().enumerate().map(member).collect::<Vec<_>>(),
+            "screening_steps": ranking.screening_steps,
+            "screened_out": ranking.screened_out.iter().map(Design::to_string).collect::<Vec<_>>(),
+            "thinned": ranking.thinned,
+            "impossible": ranking.impossible.iter().map(left_out).collect::<Vec<_>>(),
+            "command": self.command(ranking.winner().design),
+        })
+    }
+
+    fn in_words(&self, chain: &Chain, ranking: &Ranking) -> String {
+        let mut table = terminal::table(&[
+            "rank",
+            "name",
+            "distance",
+            "rule",
+            "weight",
+            "nats off",
+            "wrong",
+            "entropy off",
+            "score",
+        ]);
+        for (place, m) in ranking.members.iter().enumerate() {
+            if place < SHOWN || m.preset.is_some() {
+                table.add_row([
+                    format!("{}", place + 1),
+                    m.preset.map_or("", Preset::name).to_owned(),
+                    m.design.distance.to_string(),
+                    m.design.rule.to_string(),
+                    m.design.chain_weight.to_string(),
+                    format!("{:.4}", m.figures.mean_distance_nats),
+                    format!("{:.4}", m.figures.wrong_state_share),
+                    format!("{:.4}", m.figures.entropy_gap_nats),
+                    format!("{:.4}", m.score),
+                ]);
+            }
+        }
+        for right in [0, 4, 5, 6, 7, 8] {
+            if let Some(column) = table.column_mut(right) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let (winner, question) = (ranking.winner(), ranking.question);
+        let mut text = format!(
+            "For {}, at {}: {}, compared exactly on the\nchain's own walks of {} {}.\n{}\
+             The best {SHOWN} and those with names:\n\n{}\n\n",
+            self.aim,
+            question.promise,
+            counted(ranking.members.len(), "mechanism"),
+            counted(question.steps, "step"),
+            starting(chain, question),
+            left_out(ranking),
+            terminal::lines(&table),
+        );
+        text += &format!(
+            "Best: {}{}.\nOn average {:.6} nats from the real state, {:.4} % wrong states, \
+             entropy {:.6} nats a move off the real walk's {:.6}.\n\n  {}\n",
+            winner.preset.map(|preset| format!("`{preset}`, ")).unwrap_or_default(),
+            winner.design,
+            winner.figures.mean_distance_nats,
+            100.0 * winner.figures.wrong_state_share,
+            winner.figures.entropy_gap_nats,
+            ranking.real_entropy_nats,
+            self.command(winner.design),
+        );
+        if let Some(path) = &self.output {
+            text += &format!(
+                "\nThe same with the file just written, which holds the promise too:\n\n  {}\n",
+                self.command_with(path)
+            );
+        }
+        text + "\nOnly the public chain was used, so this choice costs no privacy. Choosing by the real\n\
+                walks would: that is a release of its own."
+    }
+}
+
+/// Where walks start, in words.
+fn starting(chain: &Chain, question: Question) -> String {
+    let from = match question.from {
+        WalksFrom::Initial => "from the initial distribution".to_owned(),
+        WalksFrom::Stationary => "from the stationary distribution".to_owned(),
+        WalksFrom::At(state) => format!("from {}", chain.label(state)),
+    };
+    let start = match question.start {
+        Start::Initial => "at a state drawn from the initial distribution".to_owned(),
+        Start::First => "at the real first state".to_owned(),
+        Start::At(state) => format!("at {}", chain.label(state)),
+    };
+    format!("{from},\nand released ones that start {start}")
+}
+
+/// What was not evaluated in full, in words.
+fn left_out(ranking: &Ranking) -> String {
+    let mut text = String::new();
+    if let Some(steps) = ranking.screening_steps {
+        text += &format!(
+            "The chain is large: {} more fell behind within {} and went no further{}.\n",
+            ranking.screened_out.len(),
+            counted(steps, "step"),
+            if ranking.thinned { ", from a thinner grid" } else { "" }
+        );
+    }
+    if let Some((design, why)) = ranking.impossible.first() {
+        text += &format!(
+            "Left out: {} that cannot keep this promise here ({design}: {why}).\n",
+            ranking.impossible.len()
+        );
+    }
+    text
+}

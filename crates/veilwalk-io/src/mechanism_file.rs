@@ -1,0 +1,262 @@
+//! A mechanism as a file: its choices, its promise and, for cells, the certificate of its scales.
+//!
+//! What counts are the choices and the promise. Scales are in the file so that people and other
+//! programs can read them; whoever makes a mechanism of it computes them again and compares, so a
+//! file that was changed can refuse to work and never weaken the promise.
+
+use std::io::Write;
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use veilwalk::mechanism::cell::CellScale;
+use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit};
+use veilwalk::rational::Rational;
+use veilwalk::{Chain, Design, Distance, Mechanism, Promise, Rule, StateId};
+
+use crate::output::AtomicFile;
+use crate::read_error::{ReadError, ReadErrorKind};
+use crate::write_error::{WriteError, WriteErrorKind};
+
+/// Everything a mechanism file says. Numbers that count are texts, exact as they were given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MechanismFile {
+    /// The version of this format.
+    pub format: u32,
+    /// The version of the program that wrote it.
+    pub veilwalk: String,
+    /// The content hash of the chain.
+    pub chain: String,
+    /// The distance.
+    pub distance: String,
+    /// The rule.
+    pub rule: String,
+    /// The chain weight.
+    pub chain_weight: String,
+    /// How the scale is found: `theorem` or `exact`.
+    pub calibration: String,
+    /// ε.
+    pub epsilon: String,
+    /// The radius, if that is the unit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub radius_nats: Option<String>,
+    /// The number of substitutions, if that is the unit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub substitutions: Option<NonZeroU32>,
+    /// The scale of each last released state, for mechanisms that go by cells.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub scales: Option<Vec<ScalePart>>,
+}
+
+/// What is certified after one last released state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScalePart {
+    /// The last released state.
+    pub previous: String,
+    /// The scale, a decimal or a fraction.
+    pub eta: String,
+    /// At least the largest loss per nat or per substitution.
+    pub loss: f64,
+    /// How it was obtained.
+    pub obtained: String,
+}
+
+/// How the scale is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScaleFrom {
+    /// By the proven formula.
+    Theorem,
+    /// The largest whose audited loss keeps the promise.
+    Exact,
+}
+
+impl ScaleFrom {
+    /// The word for it in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Theorem => "theorem",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+/// The scales in a file that are not those of the mechanism it describes.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ScaleMismatch {
+    /// Scales where the mechanism has none of its own, or the other way round.
+    #[error(
+        "the file has scales for {found} states, and the mechanism it describes for {expected}"
+    )]
+    Count {
+        /// How many the mechanism has.
+        expected: usize,
+        /// How many the file has.
+        found: usize,
+    },
+    /// One of them differs.
+    #[error(
+        "after {:?} the file has scale {} ({}, loss {:.6}), and what keeps its promise is {} ({}, \
+         loss {:.6}); the file was changed, or written by another version: tune again",
+        .found.previous, .found.eta, .found.obtained, .found.loss,
+        .expected.eta, .expected.obtained, .expected.loss
+    )]
+    Differs {
+        /// What was computed.
+        expected: Box<ScalePart>,
+        /// What is in the file.
+        found: Box<ScalePart>,
+    },
+}
+
+impl ScalePart {
+    fn new(chain: &Chain, state: StateId, scale: &CellScale) -> Self {
+        Self {
+            previous: chain.label(state).to_owned(),
+            eta: scale.scale.eta().to_string(),
+            loss: scale.loss,
+            obtained: scale.obtained.name().to_owned(),
+        }
+    }
+
+    /// Losses are computed in doubles, which may differ a little between machines.
+    fn same_as(&self, other: &Self) -> bool {
+        self.previous == other.previous
+            && self.eta.parse::<Rational>() == other.eta.parse()
+            && (self.loss - other.loss).abs() <= 1e-9 * (1.0 + other.loss)
+            && self.obtained == other.obtained
+    }
+}
+
+impl MechanismFile {
+    /// The format written by this version.
+    pub const FORMAT: u32 = 1;
+
+    /// Describes a mechanism; `None` if it makes no promise.
+    #[must_use]
+    pub fn describing(mechanism: &Mechanism, scale_from: ScaleFrom) -> Option<Self> {
+        let (promise, design) = (mechanism.promise()?, mechanism.design());
+        let chain = mechanism.model().chain();
+        let (radius_nats, substitutions) = match promise.unit {
+            Unit::Radius(radius) => (Some(radius.to_string()), None),
+            Unit::Substitutions(count) => (None, Some(count)),
+        };
+        let scales = mechanism.certificate().map(|certificate| {
+            let states = chain.states().zip(certificate);
+            states.map(|(state, scale)| ScalePart::new(chain, state, scale)).collect()
+        });
+        Some(Self {
+            format: Self::FORMAT,
+            veilwalk: env!("CARGO_PKG_VERSION").to_owned(),
+            chain: chain.hash().to_string(),
+            distance: design.distance.to_string(),
+            rule: design.rule.to_string(),
+            chain_weight: design.chain_weight.to_string(),
+            calibration: scale_from.name().to_owned(),
+            epsilon: promise.epsilon.to_string(),
+            radius_nats,
+            substitutions,
+            scales,
+        })
+    }
+
+    /// Reads a mechanism file.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it is not one this version reads.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let name = path.display().to_string();
+        let fail = |kind| ReadError::new(name.as_str(), None, kind);
+        let text = std::fs::read_to_string(path).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
+        let malformed = |error: serde_json::Error| {
+            let line = Some(error.line() as u64).filter(|&line| line > 0);
+            let kind = ReadErrorKind::NotAMechanism(error.to_string());
+            ReadError::new(name.as_str(), line, kind)
+        };
+        // The version first: another one may have other fields.
+        #[derive(Deserialize)]
+        struct Versioned {
+            format: u32,
+        }
+        let Versioned { format } = serde_json::from_str(&text).map_err(malformed)?;
+        if format != Self::FORMAT {
+            return Err(fail(ReadErrorKind::MechanismFormat(format)));
+        }
+        let file: Self = serde_json::from_str(&text).map_err(malformed)?;
+        file.parts().map_err(|why| fail(ReadErrorKind::NotAMechanism(why)))?;
+        Ok(file)
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written; then what was at the path before is still there.
+    pub fn write(&self, path: &Path) -> Result<(), WriteError> {
+        let mut file = AtomicFile::create(path)?;
+        let name = file.name().to_owned();
+        let fail = |error| WriteError::new(&name, WriteErrorKind::Io(error));
+        serde_json::to_writer_pretty(&mut file, self).map_err(|e| fail(e.into()))?;
+        file.write_all(b"\n").map_err(fail)?;
+        file.commit()
+    }
+
+    /// The choices, the promise and how the scale is found.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if a word or number is not one of those it may be. A file that was
+    /// [read](Self::read) has been through this.
+    pub fn parts(&self) -> Result<(Design, Promise, ScaleFrom), String> {
+        fn parsed<T: std::str::FromStr<Err: ToString>>(
+            field: &str,
+            text: &str,
+        ) -> Result<T, String> {
+            text.parse().map_err(|error: T::Err| format!("{field}: {}", error.to_string()))
+        }
+        let design = Design {
+            distance: parsed::<Distance>("distance", &self.distance)?,
+            rule: parsed::<Rule>("rule", &self.rule)?,
+            chain_weight: parsed::<ChainWeight>("chain_weight", &self.chain_weight)?,
+        };
+        let unit = match (&self.radius_nats, self.substitutions) {
+            (Some(radius), None) => Unit::Radius(parsed::<Radius>("radius_nats", radius)?),
+            (None, Some(count)) => Unit::Substitutions(count),
+            _ => return Err("it has to have one of radius_nats and substitutions".to_owned()),
+        };
+        let epsilon = parsed::<Epsilon>("epsilon", &self.epsilon)?;
+        let scale_from = match self.calibration.as_str() {
+            "theorem" => ScaleFrom::Theorem,
+            "exact" => ScaleFrom::Exact,
+            other => return Err(format!("calibration: {other:?} is neither theorem nor exact")),
+        };
+        Ok((design, Promise { epsilon, unit }, scale_from))
+    }
+
+    /// Holds the scales of the file against those of the mechanism made of its choices.
+    ///
+    /// # Errors
+    ///
+    /// If they are not the same.
+    pub fn compare_scales(&self, mechanism: &Mechanism) -> Result<(), ScaleMismatch> {
+        let certificate = mechanism.certificate().unwrap_or_default();
+        let scales = self.scales.as_deref().unwrap_or_default();
+        if certificate.len() != scales.len() {
+            return Err(ScaleMismatch::Count { expected: certificate.len(), found: scales.len() });
+        }
+        let chain = mechanism.model().chain();
+        for ((state, scale), found) in chain.states().zip(certificate).zip(scales) {
+            let expected = ScalePart::new(chain, state, scale);
+            if !found.same_as(&expected) {
+                let (expected, found) = (Box::new(expected), Box::new(found.clone()));
+                return Err(ScaleMismatch::Differs { expected, found });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,408 @@
+//! Which member of the family serves an aim best on a chain.
+//!
+//! Everything that decides how good a release is on average is public: the chain, ε, what it is
+//! counted in, the mechanism. So the members can be compared before any real walk is seen, exactly,
+//! on the chain's own walks.
+//!
+//! # Privacy
+//!
+//! The choice depends on the chain and the promise alone, and whatever it is, it keeps the promise:
+//! tuning here costs nothing. Choosing by how well a mechanism does on real walks would be another
+//! release of those walks, and is not offered.
+//!
+//! # How it is done
+//!
+//! The candidates are the members with names and a grid around them. On chains up to some hundreds
+//! of states every one is evaluated in full. On larger ones all of them first take a tenth of the
+//! steps; the best of that, and always those with names, are then evaluated in full. Where even that
+//! would take too long, the grid is thinned. [`Ranking`] says what was done.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use veilwalk::analysis::tune::{Aim, Question, tune};
+//! use veilwalk::analysis::unobserved;
+//! use veilwalk::{Chain, Model, Preset, Promise};
+//!
+//! let model = Arc::new(Model::new(Chain::credit())?);
+//! let promise = Promise::within_radius("3.5".parse()?, "3.5".parse()?);
+//! let ranking = tune(&model, Question::new(promise, Aim::WrongStates), &unobserved)?;
+//! let (winner, paper) = (ranking.winner(), ranking.of(Preset::Paper).unwrap());
+//! assert!(winner.figures.wrong_state_share < paper.figures.wrong_state_share / 4.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod aim;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde::Serialize;
+use thiserror::Error;
+
+pub use aim::{Aim, AimError, Weights};
+
+use super::joint::{JointChain, KernelMemory};
+use super::progress::{Observer, Progress, Stage, Stopped, report};
+use crate::chain::{Chain, NotConverged, StateId};
+use crate::mechanism::{
+    ChainWeight, Design, Distance, Mechanism, Preset, Promise, Rule, ScaleError, Unit,
+};
+use crate::model::Model;
+use crate::rational::Rational;
+use crate::session::Start;
+
+/// Where the chain's own walks start when members are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WalksFrom {
+    /// At a state drawn from the chain's initial distribution.
+    #[default]
+    Initial,
+    /// At a state drawn from its stationary distribution.
+    Stationary,
+    /// At this state.
+    At(StateId),
+}
+
+/// What is to be found out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// What every candidate promises.
+    pub promise: Promise,
+    /// What counts.
+    pub aim: Aim,
+    /// Where real walks start.
+    pub from: WalksFrom,
+    /// How released walks start.
+    pub start: Start,
+    /// How many steps they take.
+    pub steps: usize,
+}
+
+impl Question {
+    /// Walks of 100 steps, both from the initial distribution.
+    #[must_use]
+    pub fn new(promise: Promise, aim: Aim) -> Self {
+        Self { promise, aim, from: WalksFrom::Initial, start: Start::Initial, steps: 100 }
+    }
+}
+
+/// The three figures that aims are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// The distance from the released to the real state, averaged over the steps.
+    pub mean_distance_nats: f64,
+    /// The share of steps at which the released state is not the real one.
+    pub wrong_state_share: f64,
+    /// How far the released walk's entropy per move is from the real one's, either way.
+    pub entropy_gap_nats: f64,
+}
+
+/// A member of the family, and how it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evaluated {
+    /// Its choices.
+    pub design: Design,
+    /// The name it goes by, if it has one for this unit.
+    pub preset: Option<Preset>,
+    /// Its exact figures.
+    pub figures: Figures,
+    /// What the aim makes of them; smaller is better.
+    pub score: f64,
+}
+
+/// Members from the best to the worst, and what was left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranking {
+    /// What was asked.
+    pub question: Question,
+    /// All that were evaluated in full, best first; never empty.
+    pub members: Vec<Evaluated>,
+    /// What the real walk's entropy per move is.
+    pub real_entropy_nats: f64,
+    /// Those that a few steps already showed to be behind.
+    pub screened_out: Vec<Design>,
+    /// How many steps those were evaluated for; `None` if all were evaluated in full.
+    pub screening_steps: Option<usize>,
+    /// Those that cannot keep the promise on this chain, and why.
+    pub impossible: Vec<(Design, ScaleError)>,
+    /// Whether the grid was thinned for a large chain.
+    pub thinned: bool,
+}
+
+/// Why there is no ranking.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum TuneError {
+    /// The observer asked for the work to end.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// Walks were to start from a distribution that could not be computed.
+    #[error(transparent)]
+    NotConverged(#[from] NotConverged),
+    /// No member keeps the promise.
+    #[error("no mechanism can keep this promise on this chain; for `paper`: {0}")]
+    Impossible(ScaleError),
+}
+
+impl Ranking {
+    /// The best.
+    #[must_use]
+    pub fn winner(&self) -> &Evaluated {
+        &self.members[0]
+    }
+
+    /// The place of a member with a name, from zero.
+    #[must_use]
+    pub fn place(&self, preset: Preset) -> Option<usize> {
+        self.members.iter().position(|member| member.preset == Some(preset))
+    }
+
+    /// How a member with a name does.
+    #[must_use]
+    pub fn of(&self, preset: Preset) -> Option<&Evaluated> {
+        self.place(preset).map(|place| &self.members[place])
+    }
+}
+
+/// The name of a design, where its guarantee is counted in this unit.
+#[must_use]
+pub fn name_of(design: Design, unit: Unit) -> Option<Preset> {
+    let substitutions = matches!(unit, Unit::Substitutions(_));
+    let fits = |preset: &Preset| match preset {
+        // The same choices under two names, one for each unit.
+        Preset::Exponential => !substitutions,
+        _ => substitutions || !preset.counts_substitutions(),
+    };
+    Preset::ALL.into_iter().find(|preset| preset.design() == design && fits(preset))
+}
+
+/// Above this many multiplications candidates are screened first, and the grid is thinned.
+const IN_FULL: u64 = 300_000_000_000;
+const UNTHINNED: u64 = 3_000_000_000_000;
+/// How many of the best by screening are evaluated in full, beside those with names.
+const FINALISTS: usize = 6;
+
+/// Compares the members of the family.
+///
+/// # Errors
+///
+/// If the observer stops it, no member can keep the promise, or walks are to start from a
+/// stationary distribution that could not be computed.
+///
+/// # Complexity
+///
+/// 2·|S|·|E| multiplications for each member and step, and a calibration for each that goes by cells.
+pub fn tune(
+    model: &Arc<Model>,
+    question: Question,
+    observer: Observer<'_>,
+) -> Result<Ranking, TuneError> {
+    let chain = model.chain();
+    let unit = question.promise.unit;
+    let per_step = 2 * chain.len() as u64 * chain.transitions() as u64;
+    let work = |designs: usize| per_step * (question.steps as u64 + 10) * designs as u64;
+    let full = grid(unit, Grid::Full);
+    let thinned = work(full.len()) > UNTHINNED;
+    let designs = if thinned { grid(unit, Grid::Thin) } else { full };
+    let screening = (question.steps / 10).max(5);
+    let screens = work(designs.len()) > IN_FULL && screening < question.steps;
+
+    let mut run = Run {
+        model,
+        question,
+        real: real_start(chain, question.from)?,
+        real_entropy: 0.0,
+        impossible: Vec::new(),
+    };
+    let (finalists, screened_out) = if screens {
+        let screened = run.evaluate(&designs, screening, 0.0..0.5, observer)?;
+        let named = screened.iter().skip(FINALISTS).filter(|member| member.preset.is_some());
+        let kept: Vec<Design> =
+            screened.iter().take(FINALISTS).chain(named).map(|member| member.design).collect();
+        let dropped =
+            screened.iter().map(|member| member.design).filter(|design| !kept.contains(design));
+        let dropped = dropped.collect();
+        (kept, dropped)
+    } else {
+        (designs, Vec::new())
+    };
+    let first = if screens { 0.5 } else { 0.0 };
+    let members = run.evaluate(&finalists, question.steps, first..1.0, observer)?;
+    if members.is_empty() {
+        return Err(TuneError::Impossible(run.impossible.swap_remove(0).1));
+    }
+    Ok(Ranking {
+        question,
+        members,
+        real_entropy_nats: run.real_entropy,
+        screened_out,
+        screening_steps: screens.then_some(screening),
+        impossible: run.impossible,
+        thinned,
+    })
+}
+
+/// How many candidates there are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grid {
+    Full,
+    /// No quarter weights, and cells with the exponential rule only: permute-and-flip needs a
+    /// calibration that takes |S| kernels for every trial.
+    Thin,
+}
+
+/// The candidates: those with names first, so that they win ties.
+fn grid(unit: Unit, grid: Grid) -> Vec<Design> {
+    use Distance::{Cell, CellSymmetric, Directed, Hamming, Symmetric};
+    let named = |preset: &Preset| name_of(preset.design(), unit) == Some(*preset);
+    let mut designs: Vec<Design> =
+        Preset::ALL.into_iter().filter(named).map(Preset::design).collect();
+    let quarter = ChainWeight::new(Rational::new(1, 4).expect("not over zero"));
+    let one = ChainWeight::new(Rational::ONE);
+    let weights = [Ok(ChainWeight::ZERO), Ok(ChainWeight::HALF), one, quarter];
+    let weights: Vec<ChainWeight> = weights.into_iter().flatten().collect();
+    for distance in [Cell, CellSymmetric, Symmetric, Directed, Hamming] {
+        for rule in [Rule::Exponential, Rule::PermuteAndFlip] {
+            for &chain_weight in &weights {
+                let fine = chain_weight.value().denominator() == 4;
+                let slow = rule == Rule::PermuteAndFlip && distance.nearest().is_some();
+                if grid == Grid::Thin && (fine || slow) {
+                    continue;
+                }
+                let design = Design { distance, rule, chain_weight };
+                if !designs.contains(&design) {
+                    designs.push(design);
+                }
+            }
+        }
+    }
+    designs
+}
+
+/// The distribution of the real state at the start.
+fn real_start(chain: &Chain, from: WalksFrom) -> Result<Vec<f64>, NotConverged> {
+    Ok(match from {
+        WalksFrom::Initial => chain.states().map(|x| chain.initial().probability(x)).collect(),
+        WalksFrom::Stationary => chain.stationary()?,
+        WalksFrom::At(state) => chain.states().map(|x| f64::from(u8::from(x == state))).collect(),
+    })
+}
+
+struct Run<'a> {
+    model: &'a Arc<Model>,
+    question: Question,
+    real: Vec<f64>,
+    real_entropy: f64,
+    impossible: Vec<(Design, ScaleError)>,
+}
+
+impl Run<'_> {
+    /// Evaluates designs over a number of steps and ranks them. `share` is the part of the whole
+    /// work that this is.
+    fn evaluate(
+        &mut self,
+        designs: &[Design],
+        steps: usize,
+        share: std::ops::Range<f64>,
+        observer: Observer<'_>,
+    ) -> Result<Vec<Evaluated>, TuneError> {
+        const PARTS: f64 = 1000.0;
+        let unit = self.question.promise.unit;
+        let mut members: Vec<Evaluated> = Vec::with_capacity(designs.len());
+        for (number, &design) in designs.iter().enumerate() {
+            let told = |within: f64| {
+                let done = (number as f64 + within) / designs.len() as f64;
+                let done = share.start + done * (share.end - share.start);
+                report(observer, Stage::Tuning, (done * PARTS) as usize, PARTS as usize)
+            };
+            told(0.0)?;
+            // Calibration and kernels are about half of it.
+            let inner = |progress: Progress| {
+                let within = progress.done as f64 / progress.total.max(1) as f64;
+                let half = if progress.stage == Stage::Steps { 0.5 } else { 0.0 };
+                match told(half + within / 2.0) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(Stopped) => ControlFlow::Break(()),
+                }
+            };
+            match Mechanism::new(self.model.clone(), design, self.question.promise) {
+                Ok(mechanism) => {
+                    let figures = self.figures(&mechanism, steps, &inner)?;
+                    let preset = name_of(design, unit);
+                    members.push(Evaluated { design, preset, figures, score: 0.0 });
+                }
+                Err(why) => self.impossible.push((design, why)),
+            }
+        }
+        rank(self.question.aim, &mut members);
+        Ok(members)
+    }
+
+    fn figures(
+        &mut self,
+        mechanism: &Mechanism,
+        steps: usize,
+        observer: Observer<'_>,
+    ) -> Result<Figures, Stopped> {
+        let joint = JointChain::new(mechanism, KernelMemory::default(), observer)?;
+        let first = joint.start_from(&self.real, self.question.start);
+        let utility = joint.utility_from(first, steps, &[], observer)?;
+        let entropy = utility.entropy_nats;
+        self.real_entropy = entropy.real;
+        Ok(Figures {
+            mean_distance_nats: utility.mean_distance_nats,
+            wrong_state_share: utility.wrong_state_share,
+            entropy_gap_nats: (entropy.released - entropy.real).abs(),
+        })
+    }
+}
+
+/// Scores members and sorts them, best first. Of those that are equal but for rounding, the one
+/// that came first stays first.
+fn rank(aim: Aim, members: &mut [Evaluated]) {
+    let least = |of: fn(&Figures) -> f64| {
+        members.iter().map(|member| of(&member.figures)).fold(f64::INFINITY, f64::min)
+    };
+    let best = Figures {
+        mean_distance_nats: least(|f| f.mean_distance_nats),
+        wrong_state_share: least(|f| f.wrong_state_share),
+        entropy_gap_nats: least(|f| f.entropy_gap_nats),
+    };
+    for member in members.iter_mut() {
+        member.score = aim.score(&member.figures, &best);
+    }
+    members.sort_by(|a, b| (a.score * 1e12).round().total_cmp(&(b.score * 1e12).round()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn radius() -> Unit {
+        Unit::Radius("1".parse().unwrap())
+    }
+
+    #[test]
+    fn the_grid_has_every_member_once_and_those_with_names_first() {
+        let substitutions = Unit::Substitutions(1.try_into().unwrap());
+        for (unit, named) in [(radius(), 4), (substitutions, 5)] {
+            let designs = grid(unit, Grid::Full);
+            assert_eq!(designs.len(), 40);
+            for (place, design) in designs.iter().enumerate() {
+                assert_eq!(name_of(*design, unit).is_some(), place < named, "{design}");
+                assert!(!designs[..place].contains(design), "{design} twice");
+            }
+            let thin = grid(unit, Grid::Thin);
+            assert!(thin.len() < designs.len() && thin.iter().all(|d| designs.contains(d)));
+        }
+    }
+
+    #[test]
+    fn names_go_with_the_unit() {
+        let design = Preset::Exponential.design();
+        assert_eq!(name_of(design, radius()), Some(Preset::Exponential));
+        let substitutions = Unit::Substitutions(1.try_into().unwrap());
+        assert_eq!(name_of(design, substitutions), Some(Preset::ExponentialHamming));
+        assert_eq!(name_of(Preset::Chen.design(), radius()), None);
+    }
+}
