@@ -14,7 +14,8 @@ use crate::terminal;
 /// The whole text.
 pub(super) fn page(subject: &Subject, analysis: &Analysis) -> String {
     let Subject { mechanism, promise, walks, start, .. } = subject;
-    let mut page = Page(format!("{mechanism}, {promise}\n{walks}; releases start {}\n", start.0));
+    let mut page =
+        Page(format!("{mechanism}, {promise}\nReal walks: {walks}\nReleases start {}\n", start.0));
     page.closeness(analysis);
     page.entropy(subject, analysis);
     page.exceedance(analysis);
@@ -121,8 +122,9 @@ impl Page {
                     self.figure(&eta(e.eta), percent(e.at_least), "of releases, exact");
                 }
                 TypicalFigure::Enclosed(e) => {
-                    let between = format!("{} to {}", bare(e.at_least), percent(e.at_most));
-                    self.figure(&eta(e.eta), between, "of releases, enclosed");
+                    let meaning =
+                        format!("of releases; at least {}; enclosed", percent(e.at_least));
+                    self.figure(&eta(e.eta), format!("≤ {}", percent(e.at_most)), &meaning);
                 }
                 TypicalFigure::Simulated { eta: width, released, walks } => self.figure(
                     &eta(*width),

@@ -16,10 +16,23 @@ pub(super) fn page(
     start: &str,
     comparisons: &[Comparison],
 ) -> String {
-    let mut page = format!("{walks}; releases start {start}\n");
+    let mut page = format!("Real walks: {walks}\nReleases start {start}\n");
     for comparison in comparisons {
         section(&mut page, setting, comparison);
     }
+    let _ = writeln!(
+        page,
+        "\n{:<14}of steps release another state than the real one\n\
+         {:<14}from the released to the real state, over all steps\n\
+         {:<14}of the released walk, per transition; the nearer to the real one, the more typical\n\
+         {:<14}share of steps at which the released state is farther than that\n\
+         {:<14}of replacing one state by the worst other one: the odds change by exp(loss)",
+        "wrong states",
+        "mean distance",
+        "entropy",
+        format!("over {} nats", setting.level),
+        "loss"
+    );
     page.trim_end().to_owned()
 }
 
@@ -38,7 +51,7 @@ fn section(page: &mut String, setting: &Setting<'_>, comparison: &Comparison) {
         ),
     };
     let over = format!("over {} nats", setting.level);
-    let header = ["mechanism", "wrong states", "mean distance", "entropy/step", &over, "loss"];
+    let header = ["mechanism", "wrong states", "mean distance", "entropy", &over, "loss"];
     let mut table = terminal::table(&header);
     let mut refused = Vec::new();
     let mut bounded = false;
@@ -117,7 +130,13 @@ fn winners(page: &mut String, comparison: &Comparison) {
         return;
     }
     for command in commands {
-        let _ = writeln!(page, "    {command}");
+        let long = command.chars().count() > 96;
+        let shown = if long {
+            command.replacen(" --mechanism", " \\\n      --mechanism", 1)
+        } else {
+            command.to_owned()
+        };
+        let _ = writeln!(page, "    {shown}");
     }
 }
 
