@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod own_walks;
 mod progress;
 mod terminal;
 
@@ -27,6 +28,8 @@ enum Command {
     #[command(subcommand)]
     Chain(command::chain::Command),
     Guarantee(command::guarantee::Args),
+    Analyze(command::analyze::Args),
+    Compare(command::compare::Args),
     Kernel(command::kernel::Args),
     Tune(command::tune::Args),
     Privatize(command::privatize::Args),
@@ -42,6 +45,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => command::demo::run(&args),
         Command::Chain(args) => command::chain::run(&args),
         Command::Guarantee(args) => command::guarantee::run(&args),
+        Command::Analyze(args) => command::analyze::run(&args),
+        Command::Compare(args) => command::compare::run(&args),
         Command::Kernel(args) => command::kernel::run(&args),
         Command::Tune(args) => command::tune::run(&args),
         Command::Privatize(args) => command::privatize::run(&args),

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use veilwalk::analysis::{Observer, Progress, Stage};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -54,4 +55,30 @@ pub(crate) fn with_progress<T>(
     });
     bar.finish_and_clear();
     result
+}
+
+/// The same for analysis, which also says what it is working on.
+pub(crate) fn observed<T>(label: &str, work: impl FnOnce(Observer<'_>) -> T) -> T {
+    with_progress(label, |watch| {
+        work(&|progress: Progress| watch(progress.done as f64 / progress.total.max(1) as f64))
+    })
+}
+
+/// The same for figures over steps with a number of levels: first one pass for all, then one for
+/// each level.
+pub(crate) fn observed_passes<T>(
+    label: &str,
+    levels: usize,
+    work: impl FnOnce(Observer<'_>) -> T,
+) -> T {
+    let first = 1.0 / (1 + levels) as f64;
+    with_progress(label, |watch| {
+        work(&|progress: Progress| {
+            let done = progress.done as f64 / progress.total.max(1) as f64;
+            watch(match progress.stage {
+                Stage::Ever => first + (1.0 - first) * done,
+                _ => first * done,
+            })
+        })
+    })
 }

@@ -1,7 +1,9 @@
 //! One file a subcommand.
 
+pub(crate) mod analyze;
 pub(crate) mod audit;
 pub(crate) mod chain;
+pub(crate) mod compare;
 pub(crate) mod demo;
 pub(crate) mod guarantee;
 pub(crate) mod kernel;

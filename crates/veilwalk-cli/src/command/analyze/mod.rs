@@ -1,0 +1,159 @@
+//! `veilwalk analyze`: how good a release is, computed rather than simulated.
+
+mod figures;
+mod json;
+mod real;
+mod text;
+
+use anyhow::{Result, bail};
+use veilwalk::guarantee::Cover;
+use veilwalk::{Model, Start};
+
+use self::figures::{Effort, Plan};
+use self::real::RealArgs;
+pub(crate) use self::text::{chance, nats, percent};
+use crate::args::{ChainArgs, Format, MechanismArgs};
+use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
+use crate::terminal;
+
+/// Compute how good a release is: distance, wrong states, entropy, drift, bounds
+///
+/// Exact where nothing else is said: kernels are known, so nothing has to be simulated. Figures are
+/// averages over the chain's own walks, which tells nothing about real ones, or with --real over
+/// given walks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    chain: ChainArgs,
+
+    #[command(flatten)]
+    mechanism: MechanismArgs,
+
+    #[command(flatten)]
+    own: OwnWalkArgs,
+
+    #[command(flatten)]
+    real: RealArgs,
+
+    /// Distances whose exceedance is computed, in nats
+    #[arg(long, value_name = "NATS,…", value_delimiter = ',', default_value = "2,5,10,15",
+          value_parser = parse_nats, help_heading = "Figures")]
+    levels: Vec<f64>,
+
+    /// How far a typical walk may be from the chain's entropy rate, in nats per transition
+    #[arg(long, value_name = "NATS,…", value_delimiter = ',', default_value = "0.1,0.5",
+          value_parser = parse_nats, help_heading = "Figures")]
+    eta: Vec<f64>,
+
+    /// Simulate this many walks as well (with --real: this many releases of each walk), for the same
+    /// figures with standard errors by an independent route
+    #[arg(long, value_name = "WALKS", value_parser = clap::value_parser!(u64).range(2..),
+          help_heading = "Figures")]
+    simulate: Option<u64>,
+
+    /// Take the randomness of simulated walks from this number
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Figures")]
+    seed: u64,
+
+    /// Compute everything, however long it takes and whatever memory it needs
+    #[arg(long, help_heading = "Figures")]
+    thorough: bool,
+
+    /// With --format json, give the figures of every step as well
+    #[arg(long, help_heading = "Figures")]
+    by_step: bool,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.by_step && args.format == Format::Text {
+        bail!("--by-step is for programs; give --format json with it");
+    }
+    let model = args.chain.model()?;
+    let chain = model.chain();
+    let origin = args.own.origin(chain)?;
+    let start = args.own.start(chain, origin)?;
+    let real = args.real.read(chain)?;
+    let chosen = args.mechanism.on(&model)?;
+    if real.is_some() {
+        terminal::warning(
+            "figures computed from real walks depend on them and are NOT protected; do not publish \
+             them with the release",
+        );
+    }
+    args.warn_of_nothing_protected(&model);
+    let plan = Plan {
+        mechanism: &chosen.mechanism,
+        origin,
+        steps: args.own.steps,
+        start,
+        real: real.as_ref(),
+        levels: &args.levels,
+        etas: &args.eta,
+        simulate: args.simulate,
+        seed: args.seed,
+        effort: if args.thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
+    };
+    let analysis = plan.carry_out()?;
+    let subject = args.subject(&model, &chosen.name, start, real.as_ref());
+    match args.format {
+        Format::Json => {
+            let answer = json::answer(&subject, &analysis, args.by_step)?;
+            terminal::print(format_args!("{answer:#}"))
+        }
+        Format::Text => terminal::print(text::page(&subject, &analysis)),
+    }
+}
+
+/// What was analyzed, by name.
+struct Subject {
+    mechanism: String,
+    promise: String,
+    /// The real walks.
+    walks: String,
+    /// How releases start, in words and as the flag has it.
+    start: (String, String),
+    /// How many real moves the chain does not have; none where walks are its own.
+    impossible_moves: usize,
+    states: usize,
+    transitions: usize,
+}
+
+impl Args {
+    fn subject(
+        &self,
+        model: &Model,
+        mechanism: &str,
+        start: Start,
+        real: Option<&real::RealWalks>,
+    ) -> Subject {
+        let chain = model.chain();
+        Subject {
+            mechanism: mechanism.to_owned(),
+            promise: self.mechanism.promise().to_string(),
+            walks: match real {
+                Some(real) => real.in_words(),
+                None => format!("{}, averaged over the chain's own walks", self.own.in_words()),
+            },
+            start: start_in_words(chain, start),
+            impossible_moves: real.map_or(0, |real| real.impossible_moves),
+            states: chain.len(),
+            transitions: chain.transitions(),
+        }
+    }
+
+    fn warn_of_nothing_protected(&self, model: &Model) {
+        let promise = self.mechanism.promise();
+        let cover = Cover::new(model, promise.unit);
+        if let (true, Some(closest)) = (cover.is_vacuous(), model.closest_pair()) {
+            terminal::warning(format!(
+                "no two different walks are within {}, so this promise protects nothing; the closest \
+                 two states are {} nats apart",
+                promise.unit, closest.distance
+            ));
+        }
+    }
+}

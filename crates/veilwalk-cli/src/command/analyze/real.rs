@@ -1,0 +1,100 @@
+//! Real walks to analyze a release of, from a file.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use veilwalk::{Chain, StateId};
+use veilwalk_io::{ReadError, ReadErrorKind, WalkOptions, WalkReader};
+
+use crate::args::counted;
+
+/// Where real walks come from.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Real walks")]
+pub(super) struct RealArgs {
+    /// Analyze the release of these walks, instead of the chain's own: CSV with a header or NDJSON,
+    /// `-` for standard input. The figures are then NOT protected
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "steps"])]
+    real: Option<String>,
+
+    /// The column of --real that names the walk
+    #[arg(long, value_name = "NAME", default_value = "trajectory")]
+    trajectory_column: String,
+
+    /// The column of --real that holds the state
+    #[arg(long, value_name = "NAME", default_value = "state")]
+    state_column: String,
+}
+
+/// Real walks, in the order in which they begin.
+pub(super) struct RealWalks {
+    pub(super) walks: Vec<Vec<StateId>>,
+    pub(super) impossible_moves: usize,
+    name: String,
+}
+
+impl RealArgs {
+    /// Reads the walks, if a file of them was given.
+    pub(super) fn read(&self, chain: &Chain) -> Result<Option<RealWalks>> {
+        let options = WalkOptions {
+            trajectory_column: self.trajectory_column.clone(),
+            state_column: self.state_column.clone(),
+            ..Default::default()
+        };
+        Ok(match self.real.as_deref() {
+            None => None,
+            Some("-") => {
+                let reader = WalkReader::new(std::io::stdin().lock(), "standard input", options)?;
+                Some(RealWalks::read(reader, chain)?)
+            }
+            Some(path) => {
+                Some(RealWalks::read(WalkReader::open(Path::new(path), options)?, chain)?)
+            }
+        })
+    }
+}
+
+impl RealWalks {
+    fn read<R: Read>(mut reader: WalkReader<R>, chain: &Chain) -> Result<Self> {
+        let name = reader.name().to_owned();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut walks: Vec<Vec<StateId>> = Vec::new();
+        let mut impossible_moves = 0;
+        while let Some(row) = reader.next_row()? {
+            let state = match chain.require(row.state) {
+                Ok(state) => state,
+                Err(unknown) => {
+                    let kind = ReadErrorKind::UnknownState(unknown);
+                    return Err(ReadError::new(name, Some(row.line), kind).into());
+                }
+            };
+            let place = match places.get(row.trajectory) {
+                Some(&place) => place,
+                None => {
+                    places.insert(row.trajectory.to_owned(), walks.len());
+                    walks.push(Vec::new());
+                    walks.len() - 1
+                }
+            };
+            if walks[place].last().is_some_and(|&previous| !chain.allows(previous, state)) {
+                impossible_moves += 1;
+            }
+            walks[place].push(state);
+        }
+        if walks.iter().all(|walk| walk.len() < 2) {
+            bail!(
+                "{name}: there is no step to analyze in {}; give walks of two states or more",
+                counted(walks.len(), "walk")
+            );
+        }
+        Ok(Self { walks, impossible_moves, name })
+    }
+
+    pub(super) fn in_words(&self) -> String {
+        let steps = self.walks.iter().map(|walk| walk.len() - 1).sum();
+        let (walks, steps) = (counted(self.walks.len(), "walk"), counted(steps, "step"));
+        format!("{} ({walks}, {steps})", self.name)
+    }
+}

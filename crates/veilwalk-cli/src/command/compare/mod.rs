@@ -1,0 +1,185 @@
+//! `veilwalk compare`: mechanisms side by side on the user's own chain.
+
+mod json;
+mod row;
+mod text;
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use veilwalk::analysis::Origin;
+use veilwalk::guarantee::{Cover, Effort};
+use veilwalk::mechanism::{Epsilon, Radius, Unit};
+use veilwalk::{Model, Preset, Start};
+
+use self::row::{Basis, Row};
+use crate::args::{ChainArgs, Format};
+use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
+use crate::terminal;
+
+/// Compare mechanisms on a chain, and name the best for each purpose
+///
+/// Two comparisons are made. At equal epsilon and radius, each mechanism has the scale that its own
+/// theorem gives for walks within the radius. That is what its user gets, but not a fair comparison:
+/// a mechanism whose proof counts replaced states and one whose proof adds up distances protect
+/// different sets of walks, and one proof may be looser than another. At equal exact loss, each
+/// mechanism's scale is chosen so that replacing any one state of a walk by any other changes the
+/// odds by a factor of exactly exp(epsilon), as audited and not as proven. All then give the same
+/// away for the same thing, whichever adjacency they were made for, and only accuracy is left to
+/// differ.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    chain: ChainArgs,
+
+    #[command(flatten)]
+    own: OwnWalkArgs,
+
+    /// The privacy parameter
+    #[arg(
+        long,
+        value_name = "E",
+        allow_negative_numbers = true,
+        required_unless_present = "epsilons",
+        help_heading = "Mechanisms"
+    )]
+    epsilon: Option<Epsilon>,
+
+    /// Several privacy parameters, with a comparison for each
+    #[arg(
+        long,
+        value_name = "E,…",
+        value_delimiter = ',',
+        allow_negative_numbers = true,
+        help_heading = "Mechanisms"
+    )]
+    epsilons: Vec<Epsilon>,
+
+    /// The radius of the first comparison, in nats; without it, only the second is made
+    #[arg(long, value_name = "NATS", allow_negative_numbers = true, help_heading = "Mechanisms")]
+    radius: Option<Radius>,
+
+    /// The mechanisms to compare
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        default_value = "paper,exponential,chen,sharp,cell",
+        help_heading = "Mechanisms"
+    )]
+    mechanisms: Vec<Preset>,
+
+    /// The distance whose exceedance is shown, in nats
+    #[arg(long, value_name = "NATS", default_value = "5", value_parser = parse_nats,
+          allow_negative_numbers = true)]
+    level: f64,
+
+    /// Compare all pairs of states when losses are audited, however long it takes
+    #[arg(long)]
+    all_pairs: bool,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// What every row has in common.
+struct Setting<'a> {
+    model: &'a Arc<Model>,
+    origin: Origin,
+    start: Start,
+    steps: usize,
+    level: f64,
+    effort: Effort,
+    chain_flags: String,
+}
+
+/// All mechanisms on one basis.
+struct Comparison {
+    basis: Basis,
+    epsilon: Epsilon,
+    /// The smallest radius that protects anything, where this one protects nothing.
+    vacuous: Option<String>,
+    rows: Vec<Row>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let model = args.chain.model()?;
+    let origin = args.own.origin(model.chain())?;
+    let setting = Setting {
+        model: &model,
+        origin,
+        start: args.own.start(model.chain(), origin)?,
+        steps: args.own.steps,
+        level: args.level,
+        effort: if args.all_pairs {
+            Effort::UNLIMITED
+        } else {
+            Effort::comparisons(10_000_000_000)
+        },
+        chain_flags: args.chain.as_flags(),
+    };
+    let bases = args.radius.map(Basis::Radius).into_iter().chain([Basis::Loss]);
+    let bases: Vec<Basis> = bases.collect();
+    let mut comparisons = Vec::new();
+    for epsilon in args.epsilons() {
+        for &basis in &bases {
+            comparisons.push(setting.compare(args, basis, epsilon)?);
+        }
+    }
+    let walks = format!("{}, averaged over the chain's own walks", args.own.in_words());
+    let start = start_in_words(model.chain(), setting.start);
+    match args.format {
+        Format::Json => {
+            let answer = json::answer(&setting, &walks, &start.1, &comparisons);
+            terminal::print(format_args!("{answer:#}"))
+        }
+        Format::Text => {
+            terminal::print(text::page(&setting, &walks, &start.0, &comparisons))?;
+            if args.radius.is_none() {
+                terminal::note(
+                    "give --radius for a comparison at equal epsilon and radius as well",
+                );
+            }
+            Ok(())
+        }
+    }
+}
+
+impl Args {
+    /// All of them, ascending, each once.
+    fn epsilons(&self) -> Vec<Epsilon> {
+        let mut all: Vec<Epsilon> = self.epsilons.iter().copied().chain(self.epsilon).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The mechanisms in the order in which they were named, each once.
+    fn mechanisms(&self) -> Vec<Preset> {
+        let mut all = Vec::new();
+        for &preset in &self.mechanisms {
+            if !all.contains(&preset) {
+                all.push(preset);
+            }
+        }
+        all
+    }
+}
+
+impl Setting<'_> {
+    fn compare(&self, args: &Args, basis: Basis, epsilon: Epsilon) -> Result<Comparison> {
+        let rows = args.mechanisms().into_iter();
+        let rows = rows.map(|preset| Row::new(self, preset, basis, epsilon));
+        let rows = rows.collect::<Result<_>>()?;
+        let vacuous = match basis {
+            Basis::Radius(radius) => {
+                let cover = Cover::new(self.model, Unit::Radius(radius));
+                let closest = self.model.closest_pair().filter(|_| cover.is_vacuous());
+                closest.map(|pair| pair.distance.to_string())
+            }
+            Basis::Loss => None,
+        };
+        Ok(Comparison { basis, epsilon, vacuous, rows })
+    }
+}

@@ -1,0 +1,86 @@
+//! The flags for the chain's own walks: where they start, how many steps, and how releases start.
+
+use anyhow::Result;
+use veilwalk::analysis::Origin;
+use veilwalk::{Chain, Start};
+
+use crate::args::{self, counted};
+
+/// Which real walks figures are averaged over.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Real walks")]
+pub(crate) struct OwnWalkArgs {
+    /// Where the chain's own walks start: a state, or `initial` for its initial distribution
+    #[arg(long, value_name = "STATE", default_value = "initial")]
+    from: String,
+
+    /// How many steps they take after the start
+    #[arg(long, value_name = "COUNT", default_value = "100", value_parser = parse_steps,
+          allow_negative_numbers = true)]
+    pub(crate) steps: usize,
+
+    /// How released walks start: `initial` (drawn from the initial distribution), `first` (the real
+    /// first state) or a state. If not given: `first` with --from STATE, since all walks then
+    /// start there, and `initial` otherwise, as `veilwalk privatize` does
+    #[arg(long, value_name = "HOW")]
+    start: Option<String>,
+}
+
+impl OwnWalkArgs {
+    /// Where real walks start.
+    pub(crate) fn origin(&self, chain: &Chain) -> Result<Origin> {
+        Ok(match self.from.as_str() {
+            "initial" => Origin::Initial,
+            label => Origin::At(args::state(chain, "--from (`initial` or a state)", label)?),
+        })
+    }
+
+    /// How released walks start, when real walks start there.
+    pub(crate) fn start(&self, chain: &Chain, origin: Origin) -> Result<Start> {
+        Ok(match (self.start.as_deref(), origin) {
+            (Some("initial"), _) | (None, Origin::Initial) => Start::Initial,
+            (Some("first"), _) | (None, Origin::At(_)) => Start::First,
+            (Some(label), _) => {
+                Start::At(args::state(chain, "--start (`initial`, `first` or a state)", label)?)
+            }
+        })
+    }
+
+    /// The walks in words.
+    pub(crate) fn in_words(&self) -> String {
+        let from = match self.from.as_str() {
+            "initial" => "a state of the initial distribution",
+            label => label,
+        };
+        format!("{} from {from}", counted(self.steps, "step"))
+    }
+}
+
+/// How releases start, in words and as the flag has it.
+pub(crate) fn start_in_words(chain: &Chain, start: Start) -> (String, String) {
+    match start {
+        Start::Initial => {
+            ("at a state of the initial distribution".to_owned(), "initial".to_owned())
+        }
+        Start::First => ("at the real first state".to_owned(), "first".to_owned()),
+        Start::At(state) => (format!("at {}", chain.label(state)), chain.label(state).to_owned()),
+    }
+}
+
+fn parse_steps(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("a walk without a step has nothing to measure; give 1 or more".to_owned()),
+        Ok(steps) if steps <= 10_000_000 => Ok(steps),
+        Ok(_) => Err("more than ten million steps; give fewer".to_owned()),
+        Err(_) => Err("not a whole number; give 1 or more".to_owned()),
+    }
+}
+
+/// A distance or a width in nats, for flags that take several.
+pub(crate) fn parse_nats(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(nats) if nats.is_finite() && nats >= 0.0 => Ok(nats),
+        Ok(_) => Err("it has to be a number of nats from 0 up".to_owned()),
+        Err(_) => Err("not a number; write a decimal such as 2.5".to_owned()),
+    }
+}
