@@ -7,12 +7,12 @@ mod text;
 
 use anyhow::{Result, bail};
 use veilwalk::guarantee::Cover;
-use veilwalk::{Model, Start};
+use veilwalk::{Model, Promise, Start};
 
 use self::figures::{Effort, Plan};
 use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
-use crate::args::{ChainArgs, Format, MechanismArgs};
+use crate::args::{ChainArgs, Chosen, Format, MechanismArgs};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::terminal;
 
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
              them with the release",
         );
     }
-    args.warn_of_nothing_protected(&model);
+    Args::warn_of_nothing_protected(&model, chosen.promise);
     let plan = Plan {
         mechanism: &chosen.mechanism,
         origin,
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         effort: if args.thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
     };
     let analysis = plan.carry_out()?;
-    let subject = args.subject(&model, &chosen.name, start, real.as_ref());
+    let subject = args.subject(&model, &chosen, start, real.as_ref());
     match args.format {
         Format::Json => {
             let answer = json::answer(&subject, &analysis, args.by_step)?;
@@ -126,14 +126,14 @@ impl Args {
     fn subject(
         &self,
         model: &Model,
-        mechanism: &str,
+        chosen: &Chosen,
         start: Start,
         real: Option<&real::RealWalks>,
     ) -> Subject {
         let chain = model.chain();
         Subject {
-            mechanism: mechanism.to_owned(),
-            promise: self.mechanism.promise().to_string(),
+            mechanism: chosen.name.clone(),
+            promise: chosen.promise.to_string(),
             walks: match real {
                 Some(real) => real.in_words(),
                 None => format!("{}, averaged over the chain's own walks", self.own.in_words()),
@@ -145,8 +145,7 @@ impl Args {
         }
     }
 
-    fn warn_of_nothing_protected(&self, model: &Model) {
-        let promise = self.mechanism.promise();
+    fn warn_of_nothing_protected(model: &Model, promise: Promise) {
         let cover = Cover::new(model, promise.unit);
         if let (true, Some(closest)) = (cover.is_vacuous(), model.closest_pair()) {
             terminal::warning(format!(
