@@ -58,3 +58,21 @@ pub(crate) fn lines(table: &Table) -> String {
     let indent = lines.iter().map(|l| l.len() - l.trim_start().len()).min().unwrap_or(0);
     lines.iter().map(|line| &line[indent..]).collect::<Vec<_>>().join("\n")
 }
+
+/// A remark under a table, set in and on as many lines as it takes.
+pub(crate) fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 96;
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= WIDTH {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}

@@ -61,7 +61,7 @@ impl Effort {
     pub(super) const WHATEVER_IT_TAKES: Self = Self {
         sweeping: f64::INFINITY,
         sweeps: 100_000,
-        mixing: 1e13,
+        mixing: 1e18,
         typical: Spending { operations: 1e12, numbers: 1 << 28 },
         bytes: f64::INFINITY,
     };
@@ -290,7 +290,10 @@ impl Plan<'_> {
         if pair.kind == MixingKind::LowerBound {
             analysis.left_out.push(LeftOut {
                 what: "the corrected bound on typicality",
-                why: format!("the pair's mixing time is only bounded from below; {ASK_FOR_MORE}"),
+                why: format!(
+                    "the pair's mixing time is only bounded from below; {ASK_FOR_MORE}, in a time that \
+                     grows as the cube of the number of states times the transitions"
+                ),
             });
         }
         Ok(())

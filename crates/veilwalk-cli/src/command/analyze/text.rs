@@ -251,7 +251,8 @@ impl Page {
         }
         self.section("Left out");
         for left in &analysis.left_out {
-            self.say(&format!("{}: {}", left.what, left.why));
+            let line = terminal::wrapped(&format!("{}: {}", left.what, left.why));
+            let _ = writeln!(self.0, "{line}");
         }
     }
 }

@@ -97,7 +97,7 @@ fn section(page: &mut String, setting: &Setting<'_>, comparison: &Comparison) {
             .to_owned()
     });
     for remark in remarks.chain(bounds) {
-        wrapped(page, &remark);
+        let _ = writeln!(page, "{}", terminal::wrapped(&remark));
     }
     winners(page, comparison);
 }
@@ -120,13 +120,11 @@ fn winners(page: &mut String, comparison: &Comparison) {
         }
     }
     if let Some(smallest) = &comparison.vacuous {
-        wrapped(
-            page,
-            &format!(
-                "Nothing is protected at this radius: the closest two states are {smallest} nats \
-                 apart. Give at least that to release walks."
-            ),
+        let advice = format!(
+            "Nothing is protected at this radius: the closest two states are {smallest} nats apart. \
+             Give at least that to release walks."
         );
+        let _ = writeln!(page, "{}", terminal::wrapped(&advice));
         return;
     }
     for command in commands {
@@ -137,24 +135,5 @@ fn winners(page: &mut String, comparison: &Comparison) {
             command.to_owned()
         };
         let _ = writeln!(page, "    {shown}");
-    }
-}
-
-/// A remark, on as many lines as it takes.
-fn wrapped(page: &mut String, text: &str) {
-    const WIDTH: usize = 96;
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            let _ = writeln!(page, "  {line}");
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    if !line.is_empty() {
-        let _ = writeln!(page, "  {line}");
     }
 }
