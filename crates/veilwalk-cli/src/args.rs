@@ -69,21 +69,6 @@ impl ChainArgs {
     pub(crate) fn chain(&self) -> Result<Chain> {
         self.options.read(&self.chain)
     }
-
-    /// The flags that give this chain again, for commands that are printed as advice.
-    pub(crate) fn as_flags(&self) -> String {
-        let mut flags = format!("--chain {}", quoted(&self.chain));
-        if self.options.normalize {
-            flags += " --normalize";
-        }
-        if self.options.largest_component {
-            flags += " --largest-component";
-        }
-        if self.options.initial != "uniform" {
-            flags += &format!(" --initial {}", quoted(&self.options.initial));
-        }
-        flags
-    }
 }
 
 /// A word as a shell takes it.

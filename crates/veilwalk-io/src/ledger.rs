@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 use thiserror::Error;
 use veilwalk::rational::Rational;
 
@@ -49,6 +49,9 @@ pub enum LedgerError {
     /// No such file.
     #[error("{0}: there is no such ledger; a release with --ledger makes it")]
     Missing(String),
+    /// Made, but never charged.
+    #[error("{0}: nothing was ever charged to this ledger; a release with --ledger does that")]
+    Unused(String),
     /// The file is not a ledger, or cannot be read or written.
     #[error("{path}: the ledger cannot be read or written: {reason}")]
     Storage {
@@ -75,7 +78,11 @@ pub enum LedgerError {
     #[error(
         "{path}: {trajectory:?} has spent epsilon {spent}, and {epsilon} more would exceed the \
          budget of {budget}{}; nothing was released",
-        match .others { 0 => String::new(), n => format!(" (and so it is for {n} other walks)") }
+        match .others {
+            0 => String::new(),
+            1 => " (and so it is for one other walk)".to_owned(),
+            n => format!(" (and so it is for {n} other walks)"),
+        }
     )]
     OverBudget {
         /// The file.
@@ -147,7 +154,13 @@ impl Ledger {
     /// If it cannot be read.
     pub fn scope(&self) -> Result<LedgerScope, LedgerError> {
         let read = self.database.begin_read().map_err(|e| self.storage(e))?;
-        let table = read.open_table(SCOPE).map_err(|e| self.storage(e))?;
+        let table = match read.open_table(SCOPE) {
+            // A run that was killed while it made the ledger has charged nothing.
+            Err(TableError::TableDoesNotExist(_)) => {
+                return Err(LedgerError::Unused(self.path.clone()));
+            }
+            other => other.map_err(|e| self.storage(e))?,
+        };
         let part = |key| -> Result<String, LedgerError> {
             let value = table.get(key).map_err(|e| self.storage(e))?;
             Ok(value.map(|v| v.value().to_owned()).unwrap_or_default())

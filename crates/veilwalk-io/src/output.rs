@@ -75,6 +75,12 @@ impl AtomicFile {
         &self.name
     }
 
+    /// Where the file is until the commit, for whoever has to end the program without dropping it.
+    #[must_use]
+    pub fn temporary(&self) -> &Path {
+        self.out.get_ref().path()
+    }
+
     /// Writes everything to the disk, and gives the file its name.
     ///
     /// # Errors
