@@ -8,11 +8,14 @@
 //! add up to anything, so a release in another is refused.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, TableError};
 use thiserror::Error;
 use veilwalk::rational::Rational;
+
+use crate::output::{directory_of, sync_directory, temporary_in};
 
 /// A walk's name to the numerator and denominator of the ε spent, and the number of releases.
 const SPENT: TableDefinition<&str, (u64, u64, u64)> = TableDefinition::new("spent");
@@ -49,9 +52,6 @@ pub enum LedgerError {
     /// No such file.
     #[error("{0}: there is no such ledger; a release with --ledger makes it")]
     Missing(String),
-    /// Made, but never charged.
-    #[error("{0}: nothing was ever charged to this ledger; a release with --ledger does that")]
-    Unused(String),
     /// The file is not a ledger, or cannot be read or written.
     #[error("{path}: the ledger cannot be read or written: {reason}")]
     Storage {
@@ -126,11 +126,33 @@ impl Ledger {
     ///
     /// If it is in use, cannot be written, or counts something else.
     pub fn open(path: &Path, scope: &LedgerScope) -> Result<Self, LedgerError> {
-        let name = path.display().to_string();
-        let database = Database::create(path).map_err(|error| opening(&name, error))?;
-        let ledger = Self { path: name, database };
+        if !path.exists() {
+            Self::make(path, scope)?;
+        }
+        let ledger = Self::open_existing(path)?;
         ledger.settle_scope(scope)?;
         Ok(ledger)
+    }
+
+    /// Makes a ledger beside its place and puts it there when it is complete: a file that a killed
+    /// run has left half made could never be opened again.
+    fn make(path: &Path, scope: &LedgerScope) -> Result<(), LedgerError> {
+        let name = path.display().to_string();
+        let fail = |error: io::Error| LedgerError::Storage {
+            path: name.clone(),
+            reason: error.to_string(),
+        };
+        let file = temporary_in(directory_of(path)).map_err(fail)?;
+        let database = Database::create(file.path()).map_err(|error| opening(&name, error))?;
+        let ledger = Self { path: name.clone(), database };
+        ledger.settle_scope(scope)?;
+        drop(ledger);
+        match file.persist_noclobber(path) {
+            Ok(_) => sync_directory(directory_of(path)).map_err(fail),
+            // Another run was faster: that one is used.
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(fail(error.error)),
+        }
     }
 
     /// Opens a ledger that is there, to look at it.
@@ -154,13 +176,7 @@ impl Ledger {
     /// If it cannot be read.
     pub fn scope(&self) -> Result<LedgerScope, LedgerError> {
         let read = self.database.begin_read().map_err(|e| self.storage(e))?;
-        let table = match read.open_table(SCOPE) {
-            // A run that was killed while it made the ledger has charged nothing.
-            Err(TableError::TableDoesNotExist(_)) => {
-                return Err(LedgerError::Unused(self.path.clone()));
-            }
-            other => other.map_err(|e| self.storage(e))?,
-        };
+        let table = read.open_table(SCOPE).map_err(|e| self.storage(e))?;
         let part = |key| -> Result<String, LedgerError> {
             let value = table.get(key).map_err(|e| self.storage(e))?;
             Ok(value.map(|v| v.value().to_owned()).unwrap_or_default())

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use serde_json::json;
-use veilwalk::Mechanism;
 use veilwalk::guarantee::{Calibrated, Coverage, Effort, Guarantee};
 use veilwalk::mechanism::cell::{Calibration, CellScale};
+use veilwalk::{Distance, Mechanism};
 
 use crate::args::{Calibrate, ChainArgs, Chosen, Format, MechanismArgs};
 use crate::progress::with_progress;
@@ -67,7 +67,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Text => {
             terminal::print(guarantee.to_string().trim_end())?;
             if let Some(found) = &chosen.calibration {
-                terminal::print(format_args!("\n{}", in_words(found, guarantee.radius_nats)))?;
+                terminal::print(format_args!(
+                    "\n{}",
+                    in_words(&chosen, found, guarantee.radius_nats)
+                ))?;
             }
             if let Some(certificate) = chosen.mechanism.certificate() {
                 let words = cells_in_words(&chosen, certificate, guarantee.radius_nats)?;
@@ -79,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// What an exact calibration gained, and what it gave up.
-fn in_words(found: &Calibrated, radius: Option<f64>) -> String {
+fn in_words(chosen: &Chosen, found: &Calibrated, radius: Option<f64>) -> String {
     let compared = match found.coverage {
         Coverage::AllPairs => "every pair of states that matters",
         Coverage::TransitionsOnly => "all transitions, and bounds for the other pairs",
@@ -98,7 +101,9 @@ fn in_words(found: &Calibrated, radius: Option<f64>) -> String {
         "compared",
         found.trials,
     );
-    if let Some(radius) = radius {
+    // Only distances along transitions have a loss for each nat.
+    let by_nats = chosen.mechanism.design().distance != Distance::Hamming;
+    if let Some(radius) = radius.filter(|_| by_nats) {
         text += &format!(
             "\n  Beyond the radius nothing is promised. (By the theorem's scale, walks within {} nats \
              would\n  still have had epsilon {}.)",
@@ -123,7 +128,7 @@ fn cells_in_words(
     let worst = certificate.iter().map(|each| each.loss).fold(0.0, f64::max);
     let unit = if radius.is_some() { "nat" } else { "replaced state" };
     let mut text = format!(
-        "Each last released state has a scale of its own ({}); the largest certified loss\nis \
+        "Each last released state has a scale of its own: {}.\nThe largest certified loss is \
          {:.6} per {unit}. --format json lists them all.",
         how.join(", "),
         (worst * 1e6).ceil() / 1e6
