@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, TableError};
+use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
 use thiserror::Error;
 use veilwalk::rational::Rational;
 
