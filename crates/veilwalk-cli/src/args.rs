@@ -67,11 +67,6 @@ impl ChainArgs {
         Ok(Arc::new(Model::new(self.chain()?)?))
     }
 
-    /// Reads the chain alone.
-    pub(crate) fn chain(&self) -> Result<Chain> {
-        self.options.read(&self.chain)
-    }
-
     /// The flags that give this chain again, for commands that are printed as advice.
     pub(crate) fn as_flags(&self) -> String {
         let mut flags = format!("--chain {}", quoted(&self.chain));
@@ -85,6 +80,11 @@ impl ChainArgs {
             flags += &format!(" --initial {}", quoted(&self.options.initial));
         }
         flags
+    }
+
+    /// Reads the chain alone.
+    pub(crate) fn chain(&self) -> Result<Chain> {
+        self.options.read(&self.chain)
     }
 }
 

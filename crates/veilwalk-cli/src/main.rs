@@ -65,7 +65,7 @@ fn finish(outcome: anyhow::Result<ExitCode>) -> ExitCode {
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             terminal::error(&error);
-            ExitCode::from(2)
+            ExitCode::from(if progress::stop_requested() { progress::STOPPED } else { 2 })
         }
     }
 }

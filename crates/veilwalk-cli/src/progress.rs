@@ -1,22 +1,53 @@
 //! A progress bar for work that takes longer than a second, and a way out of it.
 //!
 //! The bar is on standard error and only in a terminal. Ctrl-C asks the work to stop where it can
-//! do so cleanly; a second one ends the program at once.
+//! do so cleanly; a second one, or one while we wait for input, ends the program at once. Neither
+//! leaves a temporary file behind.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Read};
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use veilwalk::analysis::{Observer, Progress, Stage};
 
+use crate::terminal;
+
+/// The status of a program that Ctrl-C has ended, as shells have it.
+pub(crate) const STOPPED: u8 = 130;
+
 static STOP: AtomicBool = AtomicBool::new(false);
+static WAITING: AtomicBool = AtomicBool::new(false);
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 /// Whether Ctrl-C was pressed, once [`listen`] has been called.
 pub(crate) fn stop_requested() -> bool {
-    STOP.load(Ordering::Relaxed)
+    STOP.load(Ordering::SeqCst)
+}
+
+/// Names the temporary file to remove if the program has to end at once.
+pub(crate) fn remove_when_stopped(path: &Path) {
+    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
+}
+
+/// Input that may keep us waiting for longer than someone who wants to stop.
+pub(crate) struct Waiting<R>(pub(crate) R);
+
+impl<R: Read> Read for Waiting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // Either the handler sees that we wait, or we see its request.
+        WAITING.store(true, Ordering::SeqCst);
+        let result = match stop_requested() {
+            true => Err(io::Error::other("stopped on request")),
+            false => self.0.read(buffer),
+        };
+        WAITING.store(false, Ordering::SeqCst);
+        result
+    }
 }
 
 /// From here on the first Ctrl-C is a request and the second an order.
@@ -25,11 +56,20 @@ pub(crate) fn listen() {
     ONCE.get_or_init(|| {
         // Where no handler can be set, Ctrl-C ends the program as it always does.
         let _ = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
+            if STOP.swap(true, Ordering::SeqCst) || WAITING.load(Ordering::SeqCst) {
+                leave();
             }
         });
     });
+}
+
+fn leave() -> ! {
+    if let Some(path) = &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
+        // It is gone if the work has just been finished.
+        let _ = std::fs::remove_file(path);
+    }
+    terminal::error(&anyhow!("stopped on request"));
+    std::process::exit(STOPPED.into());
 }
 
 /// Runs long work under a bar with this label.

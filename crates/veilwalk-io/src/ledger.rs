@@ -8,11 +8,14 @@
 //! add up to anything, so a release in another is refused.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 
 use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
 use thiserror::Error;
 use veilwalk::rational::Rational;
+
+use crate::output::{directory_of, sync_directory, temporary_in};
 
 /// A walk's name to the numerator and denominator of the ε spent, and the number of releases.
 const SPENT: TableDefinition<&str, (u64, u64, u64)> = TableDefinition::new("spent");
@@ -75,7 +78,11 @@ pub enum LedgerError {
     #[error(
         "{path}: {trajectory:?} has spent epsilon {spent}, and {epsilon} more would exceed the \
          budget of {budget}{}; nothing was released",
-        match .others { 0 => String::new(), n => format!(" (and so it is for {n} other walks)") }
+        match .others {
+            0 => String::new(),
+            1 => " (and so it is for one other walk)".to_owned(),
+            n => format!(" (and so it is for {n} other walks)"),
+        }
     )]
     OverBudget {
         /// The file.
@@ -119,11 +126,33 @@ impl Ledger {
     ///
     /// If it is in use, cannot be written, or counts something else.
     pub fn open(path: &Path, scope: &LedgerScope) -> Result<Self, LedgerError> {
-        let name = path.display().to_string();
-        let database = Database::create(path).map_err(|error| opening(&name, error))?;
-        let ledger = Self { path: name, database };
+        if !path.exists() {
+            Self::make(path, scope)?;
+        }
+        let ledger = Self::open_existing(path)?;
         ledger.settle_scope(scope)?;
         Ok(ledger)
+    }
+
+    /// Makes a ledger beside its place and puts it there when it is complete: a file that a killed
+    /// run has left half made could never be opened again.
+    fn make(path: &Path, scope: &LedgerScope) -> Result<(), LedgerError> {
+        let name = path.display().to_string();
+        let fail = |error: io::Error| LedgerError::Storage {
+            path: name.clone(),
+            reason: error.to_string(),
+        };
+        let file = temporary_in(directory_of(path)).map_err(fail)?;
+        let database = Database::create(file.path()).map_err(|error| opening(&name, error))?;
+        let ledger = Self { path: name.clone(), database };
+        ledger.settle_scope(scope)?;
+        drop(ledger);
+        match file.persist_noclobber(path) {
+            Ok(_) => sync_directory(directory_of(path)).map_err(fail),
+            // Another run was faster: that one is used.
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(fail(error.error)),
+        }
     }
 
     /// Opens a ledger that is there, to look at it.

@@ -120,6 +120,12 @@ pub struct ReleasePart {
     pub hash: String,
 }
 
+/// The key that every version has.
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+}
+
 impl Manifest {
     /// The format written by this version.
     pub const FORMAT: u32 = 1;
@@ -142,17 +148,19 @@ impl Manifest {
         let name = path.display().to_string();
         let fail = |kind| ReadError::new(name.as_str(), None, kind);
         let text = std::fs::read_to_string(&path).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
-        let manifest: Self = serde_json::from_str(&text).map_err(|error| {
+        let garbled = |error: serde_json::Error| {
             ReadError::new(
                 name.as_str(),
                 Some(error.line() as u64),
                 ReadErrorKind::NotAManifest(error.to_string()),
             )
-        })?;
-        if manifest.format != Self::FORMAT {
-            return Err(fail(ReadErrorKind::ManifestFormat(manifest.format)));
+        };
+        // First the version alone: another one may have other keys.
+        let Version { format } = serde_json::from_str(&text).map_err(garbled)?;
+        if format != Self::FORMAT {
+            return Err(fail(ReadErrorKind::ManifestFormat(format)));
         }
-        Ok(manifest)
+        serde_json::from_str(&text).map_err(garbled)
     }
 
     /// The manifest as a file that is complete but for its name.

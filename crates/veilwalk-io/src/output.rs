@@ -75,6 +75,12 @@ impl AtomicFile {
         &self.name
     }
 
+    /// Where the file is until the commit, for whoever has to end the program without dropping it.
+    #[must_use]
+    pub fn temporary(&self) -> &Path {
+        self.out.get_ref().path()
+    }
+
     /// Writes everything to the disk, and gives the file its name.
     ///
     /// # Errors
@@ -146,14 +152,14 @@ impl Write for HeldOutput {
     }
 }
 
-fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
 }
 
-fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".veilwalk-").suffix(".tmp");
     // Temporary files are private by default; this one becomes an ordinary file, with the
@@ -167,7 +173,7 @@ fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Makes the new name last through a loss of power, where the file system knows how.
-fn sync_directory(directory: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Format::Json => {
             terminal::print(format_args!("{:#}", serde_json::to_value(&report)?))?;
         }
-        Format::Text => terminal::print(&report)?,
+        Format::Text => terminal::print(report.to_string().trim_end())?,
     }
     Ok(match report.verdict {
         Verdict::Passed => ExitCode::SUCCESS,

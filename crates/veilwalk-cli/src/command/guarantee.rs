@@ -1,9 +1,14 @@
 //! `veilwalk guarantee`: what a promise means on a chain, before anything is released.
 
-use anyhow::Result;
-use veilwalk::guarantee::{Effort, Guarantee};
+use std::collections::BTreeMap;
 
-use crate::args::{ChainArgs, Format, MechanismArgs};
+use anyhow::Result;
+use serde_json::json;
+use veilwalk::guarantee::{Calibrated, Coverage, Effort, Guarantee};
+use veilwalk::mechanism::cell::{Calibration, CellScale};
+use veilwalk::{Distance, Mechanism};
+
+use crate::args::{Calibrate, ChainArgs, Chosen, Format, MechanismArgs};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -38,14 +43,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Json => {
             let mut answer = serde_json::to_value(&guarantee)?;
-            answer["mechanism"] = chosen.name.into();
+            answer["mechanism"] = chosen.name.clone().into();
             answer["calibration"] = serde_json::to_value(chosen.calibration)?;
             if let Some(certificate) = chosen.mechanism.certificate() {
+                if let Some((min, max)) = cell_gains(&chosen)? {
+                    answer["calibration"] = json!({ "gain": { "min": min, "max": max } });
+                }
                 let states = model.chain().states().map(|state| model.chain().label(state));
                 answer["certificate"] = states
                     .zip(certificate)
                     .map(|(state, c)| {
-                        serde_json::json!({
+                        json!({
                             "previous": state,
                             "scale": c.scale.eta().to_string(),
                             "loss": c.loss,
@@ -57,29 +65,91 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             terminal::print(format_args!("{answer:#}"))?;
         }
         Format::Text => {
-            terminal::print(&guarantee)?;
+            terminal::print(guarantee.to_string().trim_end())?;
             if let Some(found) = &chosen.calibration {
-                terminal::print(format_args!("\nCalibrated exactly: {found}."))?;
+                terminal::print(format_args!(
+                    "\n{}",
+                    in_words(&chosen, found, guarantee.radius_nats)
+                ))?;
             }
             if let Some(certificate) = chosen.mechanism.certificate() {
-                terminal::print(format_args!("\n{}", in_words(certificate)))?;
+                let words = cells_in_words(&chosen, certificate, guarantee.radius_nats)?;
+                terminal::print(format_args!("\n{words}"))?;
             }
         }
     }
     Ok(())
 }
 
-/// What is certified of the scales of cells.
-fn in_words(certificate: &[veilwalk::mechanism::cell::CellScale]) -> String {
-    let mut how = std::collections::BTreeMap::new();
+/// What an exact calibration gained, and what it gave up.
+fn in_words(chosen: &Chosen, found: &Calibrated, radius: Option<f64>) -> String {
+    let compared = match found.coverage {
+        Coverage::AllPairs => "every pair of states that matters",
+        Coverage::TransitionsOnly => "all transitions, and bounds for the other pairs",
+    };
+    // The last digit shown is rounded up, as all losses are.
+    let audited = ((found.audited_epsilon * 1e6).ceil() / 1e6).min(found.epsilon);
+    let mut text = format!(
+        "Calibrated exactly\n  {:<37}{:.3} times the theorem's, {:.7} instead of {:.7}\n  \
+         {:<37}{audited:.6} of {} promised\n  {:<37}{compared}; {} audits",
+        "scale",
+        found.gain,
+        found.scale,
+        found.theorem_scale,
+        "audited epsilon",
+        found.epsilon,
+        "compared",
+        found.trials,
+    );
+    // Only distances along transitions have a loss for each nat.
+    let by_nats = chosen.mechanism.design().distance != Distance::Hamming;
+    if let Some(radius) = radius.filter(|_| by_nats) {
+        text += &format!(
+            "\n  Beyond the radius nothing is promised. (By the theorem's scale, walks within {} nats \
+             would\n  still have had epsilon {}.)",
+            2.0 * radius,
+            2.0 * found.epsilon
+        );
+    }
+    text
+}
+
+/// What is certified of the scales of cells, and what was gained over the theorem's.
+fn cells_in_words(
+    chosen: &Chosen,
+    certificate: &[CellScale],
+    radius: Option<f64>,
+) -> Result<String> {
+    let mut how = BTreeMap::new();
     for each in certificate {
         *how.entry(each.obtained.name()).or_insert(0usize) += 1;
     }
     let how: Vec<String> = how.iter().map(|(name, count)| format!("{count} {name}")).collect();
     let worst = certificate.iter().map(|each| each.loss).fold(0.0, f64::max);
-    format!(
-        "Each last released state has a scale of its own ({}); the largest certified loss is \
-         {worst:.6}\nper unit. --format json lists them all.",
-        how.join(", ")
-    )
+    let unit = if radius.is_some() { "nat" } else { "replaced state" };
+    let mut text = format!(
+        "Each last released state has a scale of its own: {}.\nThe largest certified loss is \
+         {:.6} per {unit}. --format json lists them all.",
+        how.join(", "),
+        (worst * 1e6).ceil() / 1e6
+    );
+    if let Some((least, most)) = cell_gains(chosen)? {
+        text += &format!(
+            "\nCalibrated exactly, these scales are {least:.3} to {most:.3} times the theorem's."
+        );
+    }
+    Ok(text)
+}
+
+/// The smallest and the largest gain over the theorem's scale, if cells were calibrated exactly.
+fn cell_gains(chosen: &Chosen) -> Result<Option<(f64, f64)>> {
+    let mechanism = &chosen.mechanism;
+    let (Calibrate::Exact, Some(promise)) = (chosen.calibrate, mechanism.promise()) else {
+        return Ok(None);
+    };
+    let (model, design) = (mechanism.model().clone(), mechanism.design());
+    let theorem = Mechanism::with_cells(model.clone(), design, promise, Calibration::Theorem)?;
+    let scale = |m: &Mechanism, z| m.scale(z).eta().as_f64();
+    let gains = model.chain().states().map(|z| scale(mechanism, z) / scale(&theorem, z));
+    Ok(Some(gains.fold((f64::INFINITY, 0.0), |(least, most), g| (g.min(least), g.max(most)))))
 }

@@ -83,5 +83,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             if manifest.guarantee.vacuous { "; nothing is within the radius" } else { "" }
         ));
     }
+    if manifest.start == "first" {
+        terminal::warning(format!("{name}: the first state of every walk is the real one"));
+    }
+    if !manifest.kept_columns.is_empty() {
+        let kept = manifest.kept_columns.join(", ");
+        terminal::warning(format!("{name}: {kept} was copied as it is, unprotected"));
+    }
     Ok(())
 }

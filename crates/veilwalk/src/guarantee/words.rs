@@ -27,7 +27,7 @@ impl fmt::Display for Guarantee {
 impl Guarantee {
     fn promise(&self) -> String {
         let unit = match (self.radius_nats, self.substitutions) {
-            (Some(radius), _) => format!("within a radius of {radius} nats"),
+            (Some(radius), _) => format!("within a radius of {}", nats(radius)),
             (_, Some(1)) => "for one replaced state".to_owned(),
             (_, b) => format!("for {} replaced states", b.unwrap_or(0)),
         };
@@ -39,8 +39,9 @@ impl Guarantee {
         let factor = factor_words(self.epsilon.exp());
         match self.radius_nats {
             Some(radius) if self.vacuous => format!(
-                "This guarantee is EMPTY. It speaks of walks whose states differ by at most \
-                 {radius} nats in all, and no two states of this chain are that close{}.",
+                "This guarantee is EMPTY. It speaks of walks whose states differ by at most {} \
+                 in all, and no two states of this chain are that close{}.",
+                nats(radius),
                 match self.suggested_radii {
                     Some(radii) => format!(
                         ": the closest two are {} nats apart. Choose a radius of at least {}",
@@ -51,11 +52,12 @@ impl Guarantee {
                 }
             ),
             Some(radius) => format!(
-                "Two walks are protected from being told apart when their states differ by at most \
-                 {radius} nats in all. Two states are that close when each can be reached from \
+                "Two walks are protected from being told apart when their states differ by at most {} \
+                 in all. Two states are that close when each can be reached from \
                  the other by moves whose chances multiply to 1 in {} or better. Whatever someone \
                  believed about two such walks before, the release changes the odds between them \
                  by at most a factor {factor}.",
+                nats(radius),
                 factor_words(radius.exp())
             ),
             None if self.vacuous => {
@@ -171,6 +173,10 @@ impl Example {
              or {other}: the odds change by at most a factor {factor}."
         )
     }
+}
+
+fn nats(count: f64) -> String {
+    format!("{count} nat{}", if count == 1.0 { "" } else { "s" })
 }
 
 /// A factor with about three digits, rounded up.

@@ -14,14 +14,14 @@ use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::Epsilon;
 use veilwalk::random::{Secret, SourceKind};
 use veilwalk::session::Releaser;
-use veilwalk::{Model, Promise, Source, Start};
+use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
     AtomicFile, Hashing, HeldOutput, Ledger, LedgerScope, ReleaseWriter, WalkFormat, WalkOptions,
     WalkReader,
 };
 
 use self::manifest::manifest;
-use self::release::{Counts, Release};
+use self::release::{Counts, Release, real_state};
 use crate::args::{self, ChainArgs, Chosen, MechanismArgs, quoted};
 use crate::{progress, terminal};
 
@@ -134,17 +134,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     args.warn(&source, start);
     let ledger = args.open_ledger(&model, promise)?;
     let releaser = Releaser::new(chosen.mechanism.clone(), &source, start)?;
-    let run = Run { args, chosen, cover, source };
-    let counts = if args.walks == "-" {
-        let reader = WalkReader::new(std::io::stdin().lock(), "standard input", args.options())?;
+    let run = Run { args, chosen, cover, source, ledger };
+    let counts = match args.open_pipe()? {
         // The names are not known beforehand: each walk is charged when it is first seen.
-        run.release(reader, releaser, ledger.as_ref())?
-    } else {
-        if let Some(ledger) = &ledger {
-            args.charge_all(ledger, promise)?;
+        Some(reader) => run.release(reader, releaser, BTreeSet::new())?,
+        None => {
+            let names = match run.ledger {
+                Some(_) => args.names(model.chain())?,
+                None => BTreeSet::new(),
+            };
+            let reader = WalkReader::open(Path::new(&args.walks), args.options())?;
+            run.release(reader, releaser, names)?
         }
-        let reader = WalkReader::open(Path::new(&args.walks), args.options())?;
-        run.release(reader, releaser, None)?
     };
     counts.tell();
     Ok(())
@@ -156,38 +157,45 @@ struct Run<'a> {
     chosen: Chosen,
     cover: Cover,
     source: Source,
+    ledger: Option<Ledger>,
 }
 
 impl Run<'_> {
+    /// Releases all that is read. The walks of these names are charged in one go, as soon as there
+    /// is somewhere to write them to; any other before its first state is released.
     fn release<R: Read>(
         &self,
         reader: WalkReader<R>,
         mut releaser: Releaser,
-        ledger: Option<&Ledger>,
+        names: BTreeSet<String>,
     ) -> Result<Counts> {
         let args = self.args;
-        let charge = |name: &str| match ledger {
-            Some(ledger) => args.charge(ledger, self.chosen.promise, [name]),
-            None => Ok(()),
+        let charge = |name: &str| match names.contains(name) {
+            true => Ok(()),
+            false => self.charge([name]),
         };
+        let charge_first = || self.charge(names.iter().map(String::as_str));
         let release = Release {
             releaser: &mut releaser,
             unknown_state: args.unknown_state,
             stream: args.stream,
             charge: &charge,
+            stopped: self.stopped(),
             example: serde_json::json!({
                 &args.trajectory_column: "north",
                 &args.state_column: "Baa",
             }),
         };
         match &args.output {
-            Some(path) if path.as_os_str() != "-" => {
+            Some(path) if args.writes_to_file() => {
                 // A request to stop is noticed between two rows, and nothing is left behind.
                 progress::listen();
                 let format = WalkFormat::from_path(path).unwrap_or(reader.format());
                 let file = AtomicFile::create(path)?;
+                progress::remove_when_stopped(file.temporary());
                 let name = file.name().to_owned();
                 let writer = ReleaseWriter::new(Hashing::new(file), &name, format, &args.keep)?;
+                charge_first()?;
                 let (counts, hashed) = release.run(reader, writer)?;
                 let (file, hash) = hashed.finish();
                 // First the manifest: a release under its name is never without one.
@@ -198,6 +206,7 @@ impl Run<'_> {
             _ => {
                 const NAME: &str = "standard output";
                 let (out, format) = (std::io::stdout().lock(), reader.format());
+                charge_first()?;
                 if args.stream {
                     let writer = ReleaseWriter::new(out, NAME, format, &args.keep)?;
                     return Ok(release.run(reader, writer)?.0);
@@ -208,6 +217,27 @@ impl Run<'_> {
                 Ok(counts)
             }
         }
+    }
+
+    fn charge<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        let mut names = names.into_iter().peekable();
+        let Some(ledger) = self.ledger.as_ref().filter(|_| names.peek().is_some()) else {
+            return Ok(());
+        };
+        let budget = self.args.budget.map(Epsilon::value);
+        Ok(ledger.charge(names, self.chosen.promise.epsilon.value(), budget)?)
+    }
+
+    fn stopped(&self) -> String {
+        let written = match (self.args.stream, self.args.writes_to_file()) {
+            (true, false) => "",
+            _ => "; nothing was written",
+        };
+        let charged = match self.ledger {
+            Some(_) => "; what was charged to the ledger stays charged",
+            None => "",
+        };
+        format!("stopped on request{written}{charged}")
     }
 }
 
@@ -226,32 +256,31 @@ impl Args {
     /// What the unit covers on this chain; an error if that is nothing.
     fn refuse_empty_guarantee(&self, model: &Model, promise: Promise) -> Result<Cover> {
         let cover = Cover::new(model, promise.unit);
-        let closest = match model.closest_pair() {
-            Some(closest) if cover.is_vacuous() => closest,
-            _ => return Ok(cover),
-        };
-        if self.allow_vacuous {
-            terminal::warning(format!(
-                "--allow-vacuous: no two different walks are within {}, so this release protects \
-                 nothing",
-                promise.unit
-            ));
+        if !cover.is_vacuous() {
             return Ok(cover);
         }
-        let smallest = radius_reaching(closest.distance);
-        let label = |state| model.chain().label(state);
+        let why = match model.closest_pair() {
+            Some(_) => format!("no two different walks are within {}", promise.unit),
+            None => "the chain has only one state".to_owned(),
+        };
+        if self.allow_vacuous {
+            terminal::warning(format!("--allow-vacuous: {why}, so this release protects nothing"));
+            return Ok(cover);
+        }
+        let advice = model.closest_pair().map_or_else(String::new, |closest| {
+            let smallest = radius_reaching(closest.distance).to_string();
+            let label = |state| model.chain().label(state);
+            format!(
+                ". The two closest states, {:?} and {:?}, are {smallest} nats apart; protect at \
+                 least those with\n\n  {}\n\n`veilwalk guarantee` says what a radius protects",
+                label(closest.from),
+                label(closest.to),
+                this_command_with("--radius", &smallest)
+            )
+        });
         bail!(
-            "the guarantee would be empty: on this chain no two different walks are within {}, so \
-             epsilon {} would protect nothing. The two closest states, {:?} and {:?}, are {smallest} \
-             nats apart; protect at least those with\n\n  veilwalk privatize {} {} --epsilon {} \
-             --radius {smallest}\n\n`veilwalk guarantee` says what a radius protects; \
-             --allow-vacuous releases without protection",
-            promise.unit,
-            promise.epsilon,
-            label(closest.from),
-            label(closest.to),
-            quoted(&self.walks),
-            self.chain.as_flags(),
+            "the guarantee would be empty: on this chain {why}, so epsilon {} would protect \
+             nothing{advice}; --allow-vacuous releases without protection",
             promise.epsilon,
         )
     }
@@ -262,26 +291,40 @@ impl Args {
         Ok(Some(Ledger::open(path, &scope)?))
     }
 
-    fn charge<'a>(
-        &self,
-        ledger: &Ledger,
-        promise: Promise,
-        names: impl IntoIterator<Item = &'a str>,
-    ) -> Result<()> {
-        let budget = self.budget.map(Epsilon::value);
-        Ok(ledger.charge(names, promise.epsilon.value(), budget)?)
-    }
-
-    /// Charges every walk of the file in one go, before the first is released.
-    fn charge_all(&self, ledger: &Ledger, promise: Promise) -> Result<()> {
+    /// The names of all walks that will be released. That they can be is checked on the way: a walk
+    /// is not charged for a file that is refused.
+    fn names(&self, chain: &Chain) -> Result<BTreeSet<String>> {
         let mut reader = WalkReader::open(Path::new(&self.walks), self.options())?;
+        let input = reader.name().to_owned();
         let mut names = BTreeSet::new();
         while let Some(row) = reader.next_row()? {
-            if !names.contains(row.trajectory) {
+            if real_state(chain, &input, &row, self.unknown_state)?.is_some()
+                && !names.contains(row.trajectory)
+            {
                 names.insert(row.trajectory.to_owned());
             }
         }
-        self.charge(ledger, promise, names.iter().map(String::as_str))
+        Ok(names)
+    }
+
+    fn writes_to_file(&self) -> bool {
+        self.output.as_ref().is_some_and(|path| path.as_os_str() != "-")
+    }
+
+    /// The walks, if they come from something that can be read only once.
+    fn open_pipe(&self) -> Result<Option<WalkReader<Box<dyn Read>>>> {
+        let (path, mut options) = (Path::new(&self.walks), self.options());
+        let (input, name): (Box<dyn Read>, &str) = if self.walks == "-" {
+            (Box::new(progress::Waiting(std::io::stdin())), "standard input")
+        } else if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            options.format = WalkFormat::from_path(path);
+            let file = std::fs::File::open(path);
+            let file = file.with_context(|| format!("cannot read {}", self.walks))?;
+            (Box::new(progress::Waiting(file)), &self.walks)
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(WalkReader::new(input, name, options)?))
     }
 
     fn source(&self) -> Result<Source> {
@@ -324,4 +367,20 @@ impl Args {
             ));
         }
     }
+}
+
+/// The command as it was given, with another value for one of its flags.
+fn this_command_with(flag: &str, value: &str) -> String {
+    let mut words = vec!["veilwalk".to_owned()];
+    let mut given = std::env::args().skip(1);
+    while let Some(word) = given.next() {
+        if word == flag {
+            given.next();
+        } else if !word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')) {
+            words.push(quoted(&word));
+            continue;
+        }
+        words.extend([flag.to_owned(), value.to_owned()]);
+    }
+    words.join(" ")
 }

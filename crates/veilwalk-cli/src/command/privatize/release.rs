@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 
 use anyhow::{Result, bail};
-use veilwalk::StateId;
 use veilwalk::session::{Releaser, Walk};
-use veilwalk_io::{ReadError, ReadErrorKind, ReleaseWriter, WalkFormat, WalkReader};
+use veilwalk::{Chain, StateId};
+use veilwalk_io::{ReadError, ReadErrorKind, ReleaseWriter, Row, WalkFormat, WalkReader};
 
 use super::UnknownState;
 use crate::args::counted;
@@ -34,6 +34,8 @@ pub(super) struct Release<'a> {
     pub(super) stream: bool,
     /// Called with a walk's name before its first state is released.
     pub(super) charge: &'a dyn Fn(&str) -> Result<()>,
+    /// What is said if the run is asked to stop.
+    pub(super) stopped: String,
     /// A row of NDJSON, for those who give none.
     pub(super) example: serde_json::Value,
 }
@@ -50,20 +52,12 @@ impl Release<'_> {
         let mut counts = Counts::default();
         let mut open: HashMap<String, Open> = HashMap::new();
         while let Some(row) = reader.next_row()? {
-            let real = match (chain.require(row.state), self.unknown_state) {
-                (Ok(state), _) => state,
-                (Err(_), UnknownState::Skip) => {
-                    counts.skipped += 1;
-                    continue;
-                }
-                (Err(unknown), UnknownState::Error) => {
-                    let kind = ReadErrorKind::UnknownState(unknown);
-                    let error = ReadError::new(input, Some(row.line), kind);
-                    bail!("{error}, or leave such rows out with --unknown-state skip");
-                }
+            let Some(real) = real_state(chain, &input, &row, self.unknown_state)? else {
+                counts.skipped += 1;
+                continue;
             };
             if progress::stop_requested() {
-                bail!("stopped on request; nothing was written");
+                bail!(self.stopped);
             }
             if !open.contains_key(row.trajectory) {
                 (self.charge)(row.trajectory)?;
@@ -92,6 +86,24 @@ impl Release<'_> {
         counts.walks = open.len();
         writer.flush()?;
         Ok((counts, writer.finish()?))
+    }
+}
+
+/// The real state of a row; none if the row is to be left out.
+pub(super) fn real_state(
+    chain: &Chain,
+    input: &str,
+    row: &Row<'_>,
+    unknown_state: UnknownState,
+) -> Result<Option<StateId>> {
+    match (chain.require(row.state), unknown_state) {
+        (Ok(state), _) => Ok(Some(state)),
+        (Err(_), UnknownState::Skip) => Ok(None),
+        (Err(unknown), UnknownState::Error) => {
+            let kind = ReadErrorKind::UnknownState(unknown);
+            let error = ReadError::new(input, Some(row.line), kind);
+            bail!("{error}, or leave such rows out with --unknown-state skip");
+        }
     }
 }
 

@@ -1,0 +1,102 @@
+//! Ctrl-C: long work stops with a message, and leaves nothing half done.
+#![cfg(unix)]
+
+mod common;
+
+use std::io::Write;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{CREDIT, Folder, VEILWALK};
+
+fn start(folder: &Folder, args: &[&str]) -> Child {
+    let mut command = Command::new(VEILWALK);
+    command.current_dir(folder.root()).args(args).stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Waits until the run has begun to write, as a temporary file shows.
+fn until_it_writes(folder: &Folder) {
+    let started = Instant::now();
+    while !folder.files().keys().any(|name| name.ends_with(".tmp")) {
+        assert!(started.elapsed() < Duration::from_secs(30), "nothing is written");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn assert_stopped(folder: &Folder, done: &Output, before: &[&str]) {
+    let message = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(130), "{message}");
+    assert!(message.contains("error: stopped on request"), "{message}");
+    assert!(done.stdout.is_empty());
+    assert_eq!(folder.files().keys().collect::<Vec<_>>(), before, "{message}");
+}
+
+#[test]
+fn a_long_release_stops_between_two_rows() {
+    let rows = "a,Baa\nb,Ba\n".repeat(1_500_000);
+    let folder = Folder::with("walks.csv", format!("trajectory,state\n{rows}"));
+    let child =
+        start(&folder, &[&["privatize", "walks.csv", "-o", "out.csv"], &CREDIT[..]].concat());
+    until_it_writes(&folder);
+    interrupt(&child);
+    let done = child.wait_with_output().unwrap();
+    assert_stopped(&folder, &done, &["walks.csv"]);
+    assert!(String::from_utf8_lossy(&done.stderr).contains("nothing was written"));
+}
+
+#[test]
+fn what_was_there_before_stays() {
+    let rows = "a,Baa\nb,Ba\n".repeat(1_500_000);
+    let folder = Folder::with("walks.csv", format!("trajectory,state\n{rows}"));
+    folder.write("out.csv", "yesterday\n");
+    let args = ["privatize", "walks.csv", "-o", "out.csv", "--ledger", "spent.ledger"];
+    let child = start(&folder, &[&args, &CREDIT[..]].concat());
+    until_it_writes(&folder);
+    interrupt(&child);
+    let done = child.wait_with_output().unwrap();
+    assert_stopped(&folder, &done, &["out.csv", "spent.ledger", "walks.csv"]);
+    assert_eq!(folder.read("out.csv"), "yesterday\n");
+    assert!(String::from_utf8_lossy(&done.stderr).contains("stays charged"));
+}
+
+#[test]
+fn a_release_that_waits_for_input_stops_at_once() {
+    let folder = Folder::new();
+    let mut child = start(&folder, &[&["privatize", "-", "-o", "out.csv"], &CREDIT[..]].concat());
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"trajectory,state\na,Baa\n").unwrap();
+    until_it_writes(&folder);
+    std::thread::sleep(Duration::from_millis(200));
+    interrupt(&child);
+    let done = child.wait_with_output().unwrap();
+    drop(input);
+    assert_stopped(&folder, &done, &[]);
+}
+
+#[test]
+fn a_long_comparison_stops() {
+    // A ring with chords: 1,500 states, over a million pairs.
+    const STATES: u64 = 1500;
+    let mut chain = String::from("from,to,count\n");
+    for state in 0..STATES {
+        for (to, count) in [(state + 1, 5), (state * 7 + 3, 2), (state * 13 + 11, 1)] {
+            chain += &format!("s{state},s{},{count}\n", to % STATES);
+        }
+    }
+    let folder = Folder::with("chain.csv", chain);
+    let args = ["guarantee", "--chain", "chain.csv", "--epsilon", "1", "--substitutions", "1"];
+    let more = ["--mechanism", "paper", "--all-pairs"];
+    let child = start(&folder, &[&args[..], &more].concat());
+    std::thread::sleep(Duration::from_millis(1500));
+    interrupt(&child);
+    let interrupted = Instant::now();
+    let done = child.wait_with_output().unwrap();
+    assert!(interrupted.elapsed() < Duration::from_secs(20), "it stops soon");
+    assert_stopped(&folder, &done, &["chain.csv"]);
+}

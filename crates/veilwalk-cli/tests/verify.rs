@@ -1,0 +1,119 @@
+//! `veilwalk verify`: a release as it was made passes, anything else is refused.
+
+mod common;
+
+use common::{CREDIT, Folder, both, stderr, stdout};
+use serde_json::{Value, json};
+
+const WALKS: &str = "trajectory,state\nnorth,Baa\nsouth,B\nnorth,Ba\nsouth,Caa\nnorth,Ba\n";
+const VERIFY: [&str; 4] = ["verify", "out.csv", "--chain", "credit"];
+const MANIFEST: &str = "out.csv.manifest.json";
+
+/// A folder with a release and its manifest.
+fn released(more: &[&str]) -> Folder {
+    let folder = Folder::with("walks.csv", WALKS);
+    let args = both(&["privatize", "walks.csv", "-o", "out.csv"], &CREDIT);
+    folder.run(args.iter().map(String::as_str).chain(more.iter().copied())).success();
+    folder
+}
+
+fn change_manifest(folder: &Folder, change: impl Fn(&mut Value)) {
+    let mut manifest = serde_json::from_str(&folder.read(MANIFEST)).unwrap();
+    change(&mut manifest);
+    folder.write(MANIFEST, manifest.to_string());
+}
+
+/// Puts another text in place of the release, and its hash into the manifest.
+fn forge(folder: &Folder, text: &str) {
+    folder.write("out.csv", text);
+    let hash = veilwalk_io::hash_file(&folder.path("out.csv")).unwrap();
+    change_manifest(folder, |manifest| manifest["release"]["hash"] = hash.as_str().into());
+}
+
+#[test]
+fn a_release_passes_as_it_was_made() {
+    let folder = released(&[]);
+    let run = folder.run(VERIFY).success();
+    let shown = stdout(&run);
+    assert!(shown.contains("2 walks, 5 states, every move possible"), "{shown}");
+    assert_eq!(stderr(&run), "");
+    let folder = released(&["--initial", "stationary", "--mechanism", "paper"]);
+    folder.run(VERIFY.iter().chain(&["--initial", "stationary"])).success();
+}
+
+#[test]
+fn every_format_passes() {
+    let folder = released(&[]);
+    for output in ["out.tsv", "out.ndjson", "out.jsonl", "out", "out.dat"] {
+        folder.run(both(&["privatize", "walks.csv", "-o", output], &CREDIT)).success();
+        folder.run(["verify", output, "--chain", "credit"]).success();
+    }
+}
+
+#[test]
+fn a_changed_byte_is_noticed() {
+    let folder = released(&[]);
+    let text = folder.read("out.csv");
+    for changed in [text.replacen("north", "nortH", 1), text.clone() + "\n", text[1..].into()] {
+        folder.write("out.csv", changed);
+        folder.refuses(VERIFY, &["out.csv: the file has hash", "changed after the release"]);
+    }
+}
+
+#[test]
+fn another_chain_is_noticed() {
+    let folder = released(&[]);
+    let args = ["verify", "out.csv", "--chain", "downtown"];
+    folder.refuses(args, &["chain with hash", "--normalize", "--initial"]);
+    let args = VERIFY.iter().chain(&["--initial", "stationary"]);
+    folder.refuses(args, &["chain with hash", "--initial"]);
+}
+
+#[test]
+fn a_missing_release_or_manifest_is_named() {
+    let folder = released(&[]);
+    std::fs::remove_file(folder.path("out.csv")).unwrap();
+    folder.refuses(VERIFY, &["out.csv"]);
+    let folder = released(&[]);
+    std::fs::remove_file(folder.path(MANIFEST)).unwrap();
+    folder.refuses(VERIFY, &[MANIFEST]);
+}
+
+#[test]
+fn an_impossible_move_is_noticed() {
+    let folder = released(&[]);
+    forge(&folder, "trajectory,step,state\nnorth,0,Aaa\nsouth,0,B\nnorth,1,Def\n");
+    folder.refuses(VERIFY, &["out.csv, line 4: the chain cannot move from \"Aaa\" to \"Def\""]);
+    forge(&folder, "trajectory,step,state\nnorth,0,Zzz\n");
+    folder.refuses(VERIFY, &["out.csv, line 2: \"Zzz\" is not a state of the chain"]);
+}
+
+#[test]
+fn lost_rows_are_noticed() {
+    let folder = released(&[]);
+    forge(&folder, "trajectory,step,state\nnorth,0,Baa\n");
+    folder.refuses(VERIFY, &["the manifest counts 2 and 5"]);
+}
+
+#[test]
+fn the_manifest_of_another_version_is_refused_by_its_version() {
+    let folder = released(&[]);
+    change_manifest(&folder, |manifest| manifest["format"] = 2.into());
+    let message = folder.refuses(VERIFY, &[MANIFEST, "2"]);
+    // Its other keys may be any.
+    folder.write(MANIFEST, json!({ "format": 2, "kind": "release" }).to_string());
+    assert_eq!(folder.refuses(VERIFY, &[MANIFEST]), message);
+    for garbled in ["", "{}", "not json", "{\"format\":1}"] {
+        folder.write(MANIFEST, garbled);
+        folder.refuses(VERIFY, &[MANIFEST]);
+    }
+}
+
+#[test]
+fn a_seeded_release_passes_with_a_warning() {
+    let folder = released(&["--seed", "1"]);
+    let run = folder.run(VERIFY).success();
+    let message = stderr(&run);
+    assert!(message.contains("warning") && message.contains("not private"), "{message}");
+    assert!(message.contains("randomness: seed"), "{message}");
+}
