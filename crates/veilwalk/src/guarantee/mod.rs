@@ -17,6 +17,7 @@
 //! ([`rounding`] has the error analysis).
 
 pub mod audit;
+mod block;
 pub mod calibrate;
 mod collect;
 mod confidence;
@@ -35,6 +36,7 @@ mod words;
 use std::ops::ControlFlow;
 
 pub use audit::{AuditPlan, AuditReport, Probe, Sampler, StepSampler, audit};
+pub use block::block_loss;
 pub use calibrate::{Calibrated, CalibrationError, calibrate};
 pub use cover::{Cover, SuggestedRadii};
 pub use loss::{

@@ -228,3 +228,116 @@ impl super::BlockMechanism {
         self.arithmetic.minus_log_sum(costs)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use num_bigint::BigUint;
+
+    use super::super::BlockMechanism;
+    use super::super::reach::Frontier;
+    use super::super::release::{BlockWorkspace, Keep};
+    use super::*;
+    use crate::chain::{ChainBuilder, Entries};
+    use crate::mechanism::{ChainWeight, Design, Distance, Rule};
+    use crate::random::exp_enclosure;
+
+    const PLACES: u32 = 400;
+
+    /// Every state leads to every other, with entries over as many powers of ten.
+    fn dense_chain(states: usize, decades: i32) -> Chain {
+        let mut builder = ChainBuilder::new(Entries::Counts);
+        let ids: Vec<_> = (0..states).map(|i| builder.state(&i.to_string())).collect();
+        let mut random = 12345u64;
+        for &i in &ids {
+            for &j in &ids {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let share = (random >> 33) as f64 / 2f64.powi(31);
+                let entry = 10f64.powf(-share * f64::from(decades));
+                builder.transition(i, j, entry).unwrap();
+            }
+        }
+        builder.build(Default::default()).unwrap().0
+    }
+
+    /// Whether `−ln Σ exp(−cost)` is within `slack` of the message, all in units of 1/N. One nat is
+    /// added to both, so that no exponent is below zero.
+    fn agrees(costs: &[i128], message: i128, slack: u64, denominator: u64) -> bool {
+        let (mut low, mut high) = (BigUint::ZERO, BigUint::ZERO);
+        for cost in costs {
+            let exponent = cost - message + i128::from(denominator);
+            match u64::try_from(exponent) {
+                Ok(a) => {
+                    let (below, above) = exp_enclosure(a, denominator, PLACES);
+                    low += below;
+                    high += above;
+                }
+                // Hundreds of nats, below the last place.
+                Err(_) => high += 1u8,
+            }
+        }
+        let (least, _) = exp_enclosure(denominator + slack, denominator, PLACES);
+        let (_, most) = exp_enclosure(denominator - slack, denominator, PLACES);
+        least <= low && high <= most
+    }
+
+    /// A quarter of what is reckoned with is enough, on both routes to a sum.
+    #[test]
+    fn messages_are_within_the_allowance_of_exact_sums() {
+        for (states, decades) in [(2, 1), (6, 280), (40, 4), (90, 30)] {
+            let model = Arc::new(Model::new(dense_chain(states, decades)).unwrap());
+            let chain = model.chain();
+            let reals = [1, 0, states / 2, states - 1, 0].map(StateId::new);
+            for (eta, distance) in [
+                ("0.01", Distance::Symmetric),
+                ("0.7", Distance::Directed),
+                ("3", Distance::Symmetric),
+                ("1.3", Distance::Cell),
+                ("2", Distance::Hamming),
+            ] {
+                let design =
+                    Design { distance, rule: Rule::Exponential, chain_weight: ChainWeight::HALF };
+                let (model, eta) = (model.clone(), eta.parse().unwrap());
+                let length = BlockLength::WHOLE;
+                let blocks = BlockMechanism::with_scale(model, design, eta, length).unwrap();
+                let arithmetic = &blocks.arithmetic;
+                assert_eq!(arithmetic.fineness(), FINEST);
+                let units = u128::from(arithmetic.denominator) * (2 * states as u128 + 512);
+                let slack = (units >> 55) as u64 + 1;
+                let mut space = BlockWorkspace::default();
+                let start = Frontier::at(StateId::new(0));
+                let layers = blocks.layers(&start, &reals, None, Keep::All, &mut space);
+                for (t, pair) in layers.windows(2).enumerate().skip(1) {
+                    let [here, next] = pair else { unreachable!() };
+                    for (&z, &message) in
+                        here.states.iter().zip(&here.messages).step_by(1 + states / 7)
+                    {
+                        let candidates = chain.successors(z);
+                        let mut distances = vec![Nats::ZERO; candidates.len()];
+                        blocks.metric().fill(z, candidates, reals[t], &mut distances);
+                        let costs: Vec<i128> = (candidates.iter().zip(chain.weights(z)))
+                            .zip(distances)
+                            .map(|((y, &w), d)| {
+                                let place = next.states.binary_search(y).unwrap();
+                                let cost = arithmetic.widened(blocks.scale.cost(d, w));
+                                cost + next.messages[place]
+                            })
+                            .collect();
+                        let denominator = arithmetic.denominator;
+                        assert!(
+                            agrees(&costs, message, slack, denominator),
+                            "{states} states, {distance}, step {t}"
+                        );
+                        assert!(!agrees(
+                            &costs,
+                            message + 4 * i128::from(slack),
+                            slack,
+                            denominator
+                        ));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -31,8 +31,8 @@ pub struct BlockWorkspace {
 /// The states that can be reached at a step, with their messages.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
-    states: Arc<[StateId]>,
-    messages: Vec<i128>,
+    pub(super) states: Arc<[StateId]>,
+    pub(super) messages: Vec<i128>,
 }
 
 impl Layer {
