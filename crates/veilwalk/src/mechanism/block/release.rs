@@ -35,6 +35,13 @@ pub(super) struct Layer {
     pub(super) messages: Vec<i128>,
 }
 
+/// Which layers of a segment are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    First,
+    All,
+}
+
 impl Layer {
     fn message(&self, state: StateId, chain_states: usize) -> i128 {
         if self.states.len() == chain_states {
@@ -66,6 +73,11 @@ impl BlockWorkspace {
         let fits = steps.saturating_mul(states * size_of::<i128>()) <= Self::KEPT_BYTES;
         let chosen = if fits { steps } else { (steps as f64).sqrt().ceil() as usize };
         self.segment.unwrap_or(chosen).clamp(1, steps)
+    }
+
+    /// What each candidate costs above the cheapest, as filled last.
+    pub(super) fn excesses(&self) -> &[u128] {
+        &self.excesses
     }
 }
 
@@ -139,7 +151,7 @@ impl BlockMechanism {
     ) -> Vec<Frontier> {
         let mut frontier = Frontier::at(previous);
         let mut starts = vec![frontier.clone()];
-        for step in 1..steps {
+        for step in 1..=(steps - 1) / segment * segment {
             frontier.advance(self.model().chain(), &mut space.marks);
             if step % segment == 0 {
                 starts.push(frontier.clone());
@@ -222,18 +234,4 @@ impl BlockMechanism {
         let taken = exponential::select_wide(excesses, &self.arithmetic.coin, halvings, words);
         self.model().chain().successors(previous)[taken]
     }
-}
-
-impl BlockWorkspace {
-    /// Above the cheapest, as filled last.
-    pub(super) fn excesses(&self) -> &[u128] {
-        &self.excesses
-    }
-}
-
-/// Which layers of a segment are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
-    First,
-    All,
 }
