@@ -132,7 +132,7 @@ impl Arithmetic {
     #[inline]
     fn exp_minus(&self, excess: i128) -> f64 {
         // Both conversions round to nearest; the first is faster.
-        let excess = u64::try_from(excess).map_or(excess as f64, |small| small as f64);
+        let excess = u64::try_from(excess).map_or_else(|_| excess as f64, |small| small as f64);
         libm::exp(-(excess * self.per_unit))
     }
 

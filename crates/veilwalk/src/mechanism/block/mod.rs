@@ -23,7 +23,7 @@
 //! every term of `Z`, hence that of `Z`, and the block loses at most `2η·m_i`. These add up to
 //! `2ηΔ`. ∎
 //!
-//! What Δ is follows from the distance and the unit as in [`scale`](super::scale). Three things
+//! What Δ is follows from the distance and the unit as in [`scale`]. Three things
 //! differ from single steps, as soon as `L > 1`:
 //!
 //! - *hamming* without chain weight has the factor two as well. The proof that it needs none
