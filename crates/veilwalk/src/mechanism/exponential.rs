@@ -167,8 +167,8 @@ mod tests {
         let p = (-2.5f64).exp() / (1.0 + (-2.5f64).exp());
         let deviation = (f64::from(n) * p * (1.0 - p)).sqrt();
         assert!((seen - f64::from(n) * p).abs() < 5.0 * deviation, "{seen}");
-        // Drawn by the last of 5 units of weight, then a sure head and a sure tail: all again.
-        let mut given = Given(vec![u64::MAX, 1, u64::MAX, 0]);
+        // The second is drawn, its first coin lands heads and its second tails: all again.
+        let mut given = Given(vec![u64::MAX, 1, u64::MAX, (1 << 62) + 12345]);
         assert_eq!(select_wide(&costs, &coin, &mut space, &mut given), 0);
         assert!(given.0.is_empty(), "every word was needed");
     }
