@@ -23,8 +23,9 @@
 use super::edge_weights;
 use super::figures::{Collected, DistanceLaw, Utility};
 use super::progress::{Observer, Stage, Stopped, report};
-use crate::chain::StateId;
+use crate::chain::{Chain, StateId};
 use crate::mechanism::{KernelWorkspace, Mechanism};
+use crate::model::Model;
 use crate::session::Start;
 
 /// The exact distribution of the released state, moved along a real walk.
@@ -83,17 +84,34 @@ pub fn utility(
     levels: &[f64],
     observer: Observer<'_>,
 ) -> Result<Utility, Stopped> {
-    let (chain, directed) = (mechanism.model().chain(), mechanism.model().directed());
     let first = *real.first().expect("a walk has a first state");
     let mut steps = Stepper::new(mechanism);
+    let law = first_law(mechanism, start, first);
+    figures_along(mechanism.model(), real, law, levels, observer, |t, laws| {
+        steps.advance(real[t], laws)
+    })
+}
+
+/// The figures for one real walk, from the law of the first released state. `advance` takes the
+/// number of a step and moves any number of laws by it; it gives the expected weight of the move
+/// under the first.
+pub(super) fn figures_along(
+    model: &Model,
+    real: &[StateId],
+    first: Vec<f64>,
+    levels: &[f64],
+    observer: Observer<'_>,
+    mut advance: impl FnMut(usize, &mut [Vec<f64>]) -> f64,
+) -> Result<Utility, Stopped> {
+    let (chain, directed) = (model.chain(), model.directed());
     // The law itself, then one for each level without what has exceeded it.
-    let mut laws = vec![first_law(mechanism, start, first); levels.len() + 1];
+    let mut laws = vec![first; levels.len() + 1];
     let mut collected = Collected::new(levels.len());
     let mut ever: Vec<Vec<f64>> = vec![Vec::with_capacity(real.len()); levels.len()];
     for (t, &x) in real.iter().enumerate() {
         if t > 0 {
             report(observer, Stage::Steps, t, real.len() - 1)?;
-            collected.released_weight += steps.advance(x, &mut laws);
+            collected.released_weight += advance(t, &mut laws);
             collected.real_weight += -chain.probability(real[t - 1], x).ln();
         }
         let row = directed.to(x);
@@ -117,7 +135,11 @@ pub fn utility(
 
 /// The distribution of the first released state.
 pub(super) fn first_law(mechanism: &Mechanism, start: Start, first: StateId) -> Vec<f64> {
-    let chain = mechanism.model().chain();
+    first_law_on(mechanism.model().chain(), start, first)
+}
+
+/// The same for whatever releases walks on this chain.
+pub(super) fn first_law_on(chain: &Chain, start: Start, first: StateId) -> Vec<f64> {
     let at = |state: StateId| {
         let mut law = vec![0.0; chain.len()];
         law[state.index()] = 1.0;

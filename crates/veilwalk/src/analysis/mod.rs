@@ -5,6 +5,7 @@
 //!
 //! - [`given_walk`]: for one real walk, the distribution of the released state at every step;
 //!   [`given_walks`] puts several together.
+//! - [`given_block`]: the same for a walk that is released in blocks.
 //! - [`joint`]: the pair (real state, released state) is a Markov chain with |S|² states. Its
 //!   operator is applied as two sparse moves and never written down, so it reaches chains of
 //!   thousands of states. Averages over the chain's own walks come from here.
@@ -28,6 +29,7 @@
 pub mod bounds;
 pub mod drift;
 mod figures;
+pub mod given_block;
 pub mod given_walk;
 pub mod given_walks;
 pub mod joint;

@@ -18,6 +18,7 @@
 //! ([`rounding`] has the error analysis).
 
 pub mod audit;
+mod block;
 pub mod calibrate;
 mod certificate;
 mod collect;
@@ -37,6 +38,7 @@ mod words;
 use std::ops::ControlFlow;
 
 pub use audit::{AuditPlan, AuditReport, Probe, Sampler, StepSampler, audit};
+pub use block::block_loss;
 pub use calibrate::{Calibrated, CalibrationError, calibrate};
 pub use certificate::{CertificateError, check_certificate};
 pub use cover::{Cover, SuggestedRadii};

@@ -20,13 +20,14 @@
 //! the distance term moves by `η·|D(y, x_t) − D(y, x'_t)|`, and each rule turns that into at most
 //! twice as much loss ([`permute_and_flip`], [`exponential`]). [`scale`] says how much `D` can move
 //! in all between adjacent walks, and sets η so that the sum is at most ε; [`cell`] has a distance
-//! made to measure, and a scale for each last released state. Nothing is assumed of the
-//! real walk: it may take moves that the chain does not have.
+//! made to measure, and a scale for each last released state; [`block`] releases several states
+//! together. Nothing is assumed of the real walk: it may take moves that the chain does not have.
 //!
 //! The argument is about real numbers, and the program keeps to it exactly: distances and costs are
 //! integers, parameters fractions, coins and indices exact. Where a number has to be rounded, η is
 //! rounded down.
 
+pub mod block;
 pub mod cell;
 mod design;
 pub mod exponential;
@@ -37,6 +38,7 @@ pub mod scale;
 use std::fmt;
 use std::sync::Arc;
 
+pub use block::{BlockError, BlockLength, BlockMechanism, BlockWorkspace};
 pub use design::{Design, Distance, Preset, Rule, UnknownName};
 pub use promise::{ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
 pub use scale::{CostScale, ScaleError};

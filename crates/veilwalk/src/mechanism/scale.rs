@@ -77,6 +77,20 @@ pub(super) fn theorem_scale(
     design: Design,
     promise: Promise,
 ) -> Result<Rational, ScaleError> {
+    let factor = match (design.distance, design.rule, design.chain_weight) {
+        (Distance::Hamming, Rule::Exponential, ChainWeight::ZERO) => 1,
+        _ => 2,
+    };
+    scale_at(model, design, promise, factor)
+}
+
+/// The scale at a loss of `factor` per unit of sensitivity: the argument that always holds has two.
+pub(super) fn scale_at(
+    model: &Model,
+    design: Design,
+    promise: Promise,
+    factor: u128,
+) -> Result<Rational, ScaleError> {
     let epsilon = promise.epsilon.value();
     // Sensitivity as a fraction (above, below).
     let (above, below): (u128, u128) = match (design.distance, promise.unit) {
@@ -95,10 +109,6 @@ pub(super) fn theorem_scale(
             (u128::from(b.get()) * u128::from(units), Nats::PER_NAT.into())
         }
         (_, Unit::Substitutions(b)) => (b.get().into(), 1),
-    };
-    let factor = match (design.distance, design.rule, design.chain_weight) {
-        (Distance::Hamming, Rule::Exponential, ChainWeight::ZERO) => 1,
-        _ => 2,
     };
     let scale = Rational::floor_to_32_bits(
         u128::from(epsilon.numerator()) * below,
@@ -191,6 +201,11 @@ impl CostScale {
     #[must_use]
     pub fn eta(self) -> Rational {
         Rational::new(self.distance, self.common).expect("the denominator is positive")
+    }
+
+    /// The part of a cost that the transition's weight makes, over the same.
+    pub(super) fn weight_cost(self, weight: Nats) -> u64 {
+        self.weight * u64::from(weight.units())
     }
 
     pub(super) fn parts(self) -> [u64; 3] {

@@ -8,7 +8,7 @@ use num_bigint::BigUint;
 /// with every term rounded down for one bound and up for the other, inverted, and squared back as
 /// often as it was halved. Each halving costs one bit of relative precision and gets one guard bit
 /// (32 more cover the series), so the two bounds end a few units apart.
-pub(super) fn exp_enclosure(a: u64, b: u64, bits: u32) -> (BigUint, BigUint) {
+pub(crate) fn exp_enclosure(a: u64, b: u64, bits: u32) -> (BigUint, BigUint) {
     assert!(b > 0, "a fraction over zero");
     let length = |n: u64| u64::BITS - n.leading_zeros();
     let halvings = (length(a) + 2).saturating_sub(length(b));

@@ -31,4 +31,4 @@ impl<W: Words + ?Sized> Words for &mut W {
 }
 
 #[cfg(test)]
-pub(crate) use enclosure::exp_upper_bound_for_tests;
+pub(crate) use enclosure::{exp_enclosure, exp_upper_bound_for_tests};

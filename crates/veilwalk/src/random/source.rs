@@ -212,6 +212,27 @@ impl Randomness {
         }
         &mut self.stream
     }
+
+    /// The words for a block of steps, of which the first has this number. All real states of the
+    /// block decide the stream: a retried block repeats, and one that differs anywhere, or is cut
+    /// short, is independent.
+    pub fn at_block(
+        &mut self,
+        walk: &WalkKey,
+        first_step: u64,
+        previous: StateId,
+        reals: &[StateId],
+    ) -> &mut Stream {
+        if let Some(key) = &walk.0 {
+            let mut hasher = blake3::Hasher::new_keyed(key);
+            hasher.update(b"block").update(&first_step.to_le_bytes());
+            for state in std::iter::once(&previous).chain(reals) {
+                hasher.update(&(state.index() as u32).to_le_bytes());
+            }
+            self.stream = Stream::from_key(*hasher.finalize().as_bytes());
+        }
+        &mut self.stream
+    }
 }
 
 #[cfg(test)]
@@ -246,6 +267,28 @@ mod tests {
             ];
             assert!(others.iter().all(|&other| other != base));
         }
+    }
+
+    #[test]
+    fn blocks_repeat_and_differ_in_everything() {
+        let first_word = |name: &[u8], step, previous, reals: &[usize]| {
+            let mut randomness = Source::seeded(1).open([0; 32]).unwrap();
+            let walk = randomness.walk(name);
+            let reals: Vec<_> = reals.iter().map(|&x| StateId::new(x)).collect();
+            randomness.at_block(&walk, step, StateId::new(previous), &reals).word()
+        };
+        let base = first_word(b"a", 1, 0, &[1, 2, 3]);
+        assert_eq!(base, first_word(b"a", 1, 0, &[1, 2, 3]));
+        let others = [
+            first_word(b"b", 1, 0, &[1, 2, 3]),
+            first_word(b"a", 2, 0, &[1, 2, 3]),
+            first_word(b"a", 1, 1, &[1, 2, 3]),
+            first_word(b"a", 1, 0, &[1, 2, 4]),
+            first_word(b"a", 1, 0, &[2, 1, 3]),
+            first_word(b"a", 1, 0, &[1, 2]),
+            first_word(b"a", 1, 0, &[1, 2, 3, 0]),
+        ];
+        assert!(others.iter().all(|&other| other != base));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! A [`Session`] follows one real walk and answers every real state with a released one. A
 //! [`Releaser`] does the same for any number of walks at a time, each of which is no more than a
-//! [`Walk`]: a few bytes that say where it stands.
+//! [`Walk`]: a few bytes that say where it stands. A [`BlockSession`] waits for several real states
+//! and answers them together.
 //!
 //! # Privacy
 //!
@@ -14,12 +15,14 @@
 //! from it and stepping again is a second release of the step that was already made, unless the
 //! source is keyed and the real state is the same.
 
+mod block;
 mod saved;
 
 use std::sync::Arc;
 
 use thiserror::Error;
 
+pub use block::{BlockReleaser, BlockSession, PushError};
 pub use saved::ResumeError;
 
 use crate::chain::StateId;

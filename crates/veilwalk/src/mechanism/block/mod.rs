@@ -1,0 +1,484 @@
+//! Blocks: a delay buys accuracy, at no cost in privacy.
+//!
+//! Instead of one state at a time, a block of `L` steps is released together. Given the last
+//! released state `y₀` and the real states `x₁ … x_L`, the block `y₁ … y_L`, each a transition of the
+//! chain, is drawn with probability proportional to
+//!
+//! ```text
+//! exp(−C(y)),        C(y) = Σ_t c(y_t | y_{t−1}, x_t),
+//! ```
+//!
+//! with the costs of [`mechanism`](crate::mechanism) at one scale η for all states. `L = 1` is the
+//! exponential rule. `L` as long as the walk is an offline mechanism.
+//!
+//! # Privacy
+//!
+//! **Claim.** If the distance `D` changes by at most Δ in all, over the steps of two adjacent walks,
+//! the released walk's probability changes by a factor of at most `exp(2ηΔ)`, for every `L`.
+//!
+//! **Proof.** Every real state enters exactly one block, and the walk's probability is a public first
+//! factor times a product over blocks of `K(y) = exp(−C(y)) / Z`, where `Z` adds up `exp(−C)` over the
+//! paths from the last released state, which are public. Let `m_i` bound the change of `Σ_t D` over
+//! the steps of block `i`, for every path. `C` changes by at most `η·m_i`, so does the logarithm of
+//! every term of `Z`, hence that of `Z`, and the block loses at most `2η·m_i`. These add up to
+//! `2ηΔ`. ∎
+//!
+//! What Δ is follows from the distance and the unit as in [`scale`]. Three things
+//! differ from single steps, as soon as `L > 1`:
+//!
+//! - *hamming* without chain weight has the factor two as well. The proof that it needs none
+//!   ([`exponential`](super::exponential)) rests on the same normaliser for every real state
+//!   among the candidates; over several steps the normaliser depends on how many paths lead through
+//!   that state.
+//! - *cells* are used with the scale of the claim, `λ/2`. Their cost changes by at most what the unit
+//!   counts, whatever `z` is, so the claim covers them. The larger scales that are calibrated for
+//!   each `z` are not covered: their proof bounds the range of a one-step normaliser.
+//! - the *rule* is the exponential one; any other is refused.
+//!
+//! **Borders depend on the step number alone.** A border placed by what the real walk does (at a
+//! long stay, say, or where the path is certain) would tell the reader what it did: where the borders
+//! are is part of the release, and the proof above needs them to be the same for both walks.
+//!
+//! ## What rounding costs
+//!
+//! The sampler ([`messages`]) goes by backward messages that are whole numbers over one denominator
+//! `N`. It draws `y_t` with probability exactly proportional to `exp(−c(y_t|y_{t−1},x_t) − V_t(y_t))`,
+//! where `V_L = 0` and, for `t < L`,
+//!
+//! ```text
+//! V_t(z) = −ln Q_{t+1}(z) + e_t(z),      Q_t(z) = Σ_y exp(−c(y|z,x_t) − V_t(y)),      |e_t(z)| ≤ δ.
+//! ```
+//!
+//! `e` is the rounding of that one message, computed from messages that are what they are; nothing
+//! accumulates. Multiplying the choices, everything between the first and the last step cancels but
+//! the roundings:
+//!
+//! ```text
+//! ln K̃(y) = −Σ_t [c_t + V_t(y_t) + ln Q_t(y_{t−1})] = −C(y) − E(y) − ln Q_1(y₀),   E(y) = Σ_{t=1}^{L−1} e_t(y_t).
+//! ```
+//!
+//! Since the choices are probabilities, `Q_1(y₀) = Σ exp(−C − E)`, exactly. For two real walks, `C + E`
+//! changes by at most `η·m_i + 2(L−1)δ`, and the logarithm of `Q_1` by as much: the block loses at
+//! most `2η·m_i + 4(L−1)δ`.
+//!
+//! The second term is paid by few blocks. Two walks that agree on a block lead to the same
+//! arithmetic, bit for bit. So do two states at distance zero, whose costs are equal. So the term is
+//! paid at most once for each state that is replaced by one at a positive distance: `b` times for b
+//! substitutions, `⌊ρ/m⌋` times for a radius ρ, with `m` the smallest positive symmetric distance; and
+//! at most once for a block that is the whole walk. That many times `4(L−1)δ` is taken off ε before
+//! η is computed, rounded up ([`BlockMechanism::rounding_cost`]). It is of the order of 10⁻¹¹.
+
+mod enumerate;
+pub mod messages;
+mod reach;
+mod release;
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+pub use release::BlockWorkspace;
+
+use super::promise::{Epsilon, Promise, Unit};
+use super::scale::{self, CostScale, ScaleError};
+use super::{Design, Mechanism, Rule, cell};
+use crate::chain::StateId;
+use crate::distance::Metric;
+use crate::model::Model;
+use crate::nats::Nats;
+use crate::rational::Rational;
+use messages::Arithmetic;
+
+/// How many steps are released together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockLength {
+    /// This many, and what is left at the end of a walk.
+    Steps(NonZeroU32),
+    /// All steps of a walk, which has at most so many. The limit is there because rounding is paid
+    /// for in advance; a longer walk is refused.
+    Whole {
+        /// The most steps that a walk may have.
+        longest: NonZeroU32,
+    },
+}
+
+impl BlockLength {
+    /// The whole walk, of up to about a million steps.
+    pub const WHOLE: Self = Self::Whole { longest: NonZeroU32::new(1 << 20).unwrap() };
+
+    /// The most steps in a block.
+    #[must_use]
+    pub const fn most_steps(self) -> NonZeroU32 {
+        match self {
+            Self::Steps(steps) => steps,
+            Self::Whole { longest } => longest,
+        }
+    }
+}
+
+impl fmt::Display for BlockLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Steps(steps) if steps.get() == 1 => f.write_str("1 step"),
+            Self::Steps(steps) => write!(f, "{steps} steps"),
+            Self::Whole { longest } => write!(f, "the whole walk, of at most {longest} steps"),
+        }
+    }
+}
+
+/// A text that is not a length of blocks.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0:?} is not a length of blocks; give a number of steps from 1 up, or `all`")]
+pub struct NotABlockLength(String);
+
+impl FromStr for BlockLength {
+    type Err = NotABlockLength;
+
+    /// Reads a number of steps, or `all`.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "all" => Ok(Self::WHOLE),
+            steps => steps.parse().map(Self::Steps).map_err(|_| NotABlockLength(text.to_owned())),
+        }
+    }
+}
+
+/// Why there is no block mechanism for a promise.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// A rule other than the exponential one.
+    #[error(
+        "blocks are drawn by the exponential rule, and the design has the {0} rule; choose the \
+         exponential rule, or release one state at a time"
+    )]
+    Rule(Rule),
+    /// No scale keeps the promise.
+    #[error(transparent)]
+    Scale(#[from] ScaleError),
+    /// Rounding would cost all there is.
+    #[error(
+        "rounding in blocks of {length} costs {cost:.1e} of epsilon, which leaves nothing of \
+         {promise}; choose shorter blocks or raise epsilon"
+    )]
+    RoundingTakesAll {
+        /// What was asked for.
+        promise: Promise,
+        /// The blocks.
+        length: BlockLength,
+        /// What rounding costs.
+        cost: f64,
+    },
+}
+
+/// The exponential rule on blocks of steps: gives the exact distribution of a block, and draws it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use veilwalk::mechanism::{BlockMechanism, Design};
+/// use veilwalk::{Chain, Model, Preset, Promise, Rule};
+///
+/// let model = Arc::new(Model::new(Chain::credit())?);
+/// let promise = Promise::within_radius("3.5".parse()?, "3.5".parse()?);
+/// let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
+/// let blocks = BlockMechanism::new(model.clone(), design, promise, "5".parse()?)?;
+/// assert!(blocks.rounding_cost() < 1e-11);
+///
+/// // From B, with the real walk staying at B for two steps: every path, with its probability.
+/// let b = model.chain().require("B")?;
+/// let likeliest = blocks.log_law(b, &[b, b]).into_iter().max_by(|p, q| p.1.total_cmp(&q.1));
+/// assert_eq!(likeliest.unwrap().0, [b, b]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct BlockMechanism {
+    /// The same costs, one step at a time.
+    steps: Mechanism,
+    scale: CostScale,
+    length: BlockLength,
+    arithmetic: Arc<Arithmetic>,
+    /// What rounding costs, in units of 2⁻⁶⁰.
+    cost: u64,
+}
+
+impl BlockMechanism {
+    /// The mechanism of this design that keeps this promise, in blocks of this length.
+    ///
+    /// With blocks of one step it is the [`Mechanism`] of the same design; for cells, at half of what
+    /// is allowed.
+    ///
+    /// # Errors
+    ///
+    /// If the rule is not the exponential one, no scale keeps the promise on this chain, or cells
+    /// would need too much memory.
+    pub fn new(
+        model: Arc<Model>,
+        design: Design,
+        promise: Promise,
+        length: BlockLength,
+    ) -> Result<Self, BlockError> {
+        if design.rule != Rule::Exponential {
+            return Err(BlockError::Rule(design.rule));
+        }
+        let times = times_paid(&model, promise.unit, length);
+        // The scale fixes how fine messages are, and that what is left for the scale. Messages are as
+        // fine as their floats but for extreme scales, so the first guess is nearly always right.
+        for fineness in (0..=messages::FINEST).rev() {
+            let cost = messages::block_cost(&model, length, fineness).saturating_mul(times);
+            let left = left_of(promise.epsilon.value(), cost).ok_or_else(|| {
+                let cost = cost as f64 / messages::COST_UNITS;
+                BlockError::RoundingTakesAll { promise, length, cost }
+            })?;
+            let kept = Promise { epsilon: left, unit: promise.unit };
+            let eta = match length.most_steps().get() {
+                1 if design.distance.nearest().is_none() => {
+                    scale::theorem_scale(&model, design, kept)?
+                }
+                _ => scale::scale_at(&model, design, kept, 2)?,
+            };
+            let mut made = Self::with_scale(model.clone(), design, eta, length)?;
+            if made.arithmetic.is_as_fine_as(fineness) {
+                if let (Some(nearest), Unit::Substitutions(_)) =
+                    (design.distance.nearest(), promise.unit)
+                {
+                    let cells = model.cells(nearest).map_err(ScaleError::from)?.clone();
+                    made.steps.metric = Arc::new(cell::BySubstitution(cells));
+                }
+                made.steps.promise = Some(promise);
+                made.cost = cost.try_into().expect("less than epsilon");
+                return Ok(made);
+            }
+        }
+        unreachable!("every arithmetic is as fine as whole nats")
+    }
+
+    /// The mechanism of this design with a scale of the caller's choice. It makes no promise of its
+    /// own.
+    ///
+    /// # Errors
+    ///
+    /// If the rule is not the exponential one, or cells would need too much memory.
+    pub fn with_scale(
+        model: Arc<Model>,
+        design: Design,
+        eta: Rational,
+        length: BlockLength,
+    ) -> Result<Self, BlockError> {
+        if design.rule != Rule::Exponential {
+            return Err(BlockError::Rule(design.rule));
+        }
+        let steps = Mechanism::with_scale(model, design, eta).map_err(ScaleError::from)?;
+        // One scale for all states.
+        let scale = steps.scale(StateId::new(0));
+        let arithmetic = Arc::new(Arithmetic::new(steps.model().chain(), scale, length));
+        Ok(Self { steps, scale, length, arithmetic, cost: 0 })
+    }
+
+    /// The model it works on.
+    #[must_use]
+    pub fn model(&self) -> &Arc<Model> {
+        self.steps.model()
+    }
+
+    /// Its choices.
+    #[must_use]
+    pub fn design(&self) -> Design {
+        self.steps.design()
+    }
+
+    /// What it promises, if it was made to a promise.
+    #[must_use]
+    pub fn promise(&self) -> Option<Promise> {
+        self.steps.promise()
+    }
+
+    /// How many steps are released together.
+    #[must_use]
+    pub fn length(&self) -> BlockLength {
+        self.length
+    }
+
+    /// The scale η in force, for every last released state.
+    #[must_use]
+    pub fn scale(&self) -> CostScale {
+        self.scale
+    }
+
+    /// What was taken off the promised ε for the rounding of messages, before η was computed. Zero
+    /// for blocks of one step, which are exact.
+    #[must_use]
+    pub fn rounding_cost(&self) -> f64 {
+        self.cost as f64 / messages::COST_UNITS
+    }
+
+    /// By how much rounding can move the logarithm of any block's probability: `2(L−1)δ`.
+    #[must_use]
+    pub fn log_law_error(&self) -> f64 {
+        let fineness = self.arithmetic.fineness();
+        let cost = messages::block_cost(self.model(), self.length, fineness);
+        cost as f64 / messages::COST_UNITS / 2.0
+    }
+
+    /// Thirty-two bytes that differ whenever chain, design, scale or blocks do.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 block mechanism v1");
+        hasher.update(&self.steps.fingerprint());
+        hasher.update(&[u8::from(matches!(self.length, BlockLength::Whole { .. }))]);
+        hasher.update(&self.length.most_steps().get().to_le_bytes());
+        hasher.update(&self.arithmetic.denominator().to_le_bytes());
+        *hasher.finalize().as_bytes()
+    }
+
+    /// The costs of the successors of `previous`, in nats, for analysis.
+    pub(crate) fn costs_in_nats(
+        &self,
+        previous: StateId,
+        real: StateId,
+        space: &mut super::Workspace,
+        out: &mut Vec<f64>,
+    ) {
+        self.steps.fill_costs(previous, real, self.scale, space);
+        let per_unit = 1.0 / self.scale.denominator() as f64;
+        out.clear();
+        out.extend(space.costs.iter().map(|&cost| cost as f64 * per_unit));
+    }
+
+    /// Whether the distance of a candidate is the same whatever the last released state.
+    fn distance_ignores_previous(&self) -> bool {
+        self.design().distance.nearest().is_none()
+    }
+
+    fn metric(&self) -> &dyn Metric {
+        &*self.steps.metric
+    }
+}
+
+impl fmt::Debug for BlockMechanism {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockMechanism")
+            .field("steps", &self.steps)
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+/// In how many blocks adjacent walks can differ by more than states at distance zero.
+fn times_paid(model: &Model, unit: Unit, length: BlockLength) -> u128 {
+    let replaced = match unit {
+        Unit::Substitutions(b) => u128::from(b.get()),
+        Unit::Radius(radius) => smallest_positive_distance(model).map_or(0, |smallest| {
+            let units = u128::from(radius.value().numerator()) * u128::from(Nats::PER_NAT);
+            units / (u128::from(radius.value().denominator()) * u128::from(smallest.units()))
+        }),
+    };
+    match length {
+        BlockLength::Steps(_) => replaced,
+        BlockLength::Whole { .. } => replaced.min(1),
+    }
+}
+
+fn smallest_positive_distance(model: &Model) -> Option<Nats> {
+    let table = model.symmetric();
+    let rows = model.chain().states().flat_map(|x| table.to(x));
+    rows.copied().filter(|&distance| distance > Nats::ZERO).min()
+}
+
+/// ε less a cost in units of 2⁻⁶⁰, rounded down; `None` if nothing is left.
+fn left_of(epsilon: Rational, cost: u128) -> Option<Epsilon> {
+    if cost == 0 {
+        return Epsilon::new(epsilon);
+    }
+    let units = (u128::from(epsilon.numerator()) << 60) / u128::from(epsilon.denominator());
+    let left = units.checked_sub(cost)?;
+    let excess_bits = (u128::BITS - left.leading_zeros()).saturating_sub(u64::BITS);
+    let above = u64::try_from(left >> excess_bits).expect("cut to 64 bits");
+    Epsilon::new(Rational::new(above, 1 << (60 - excess_bits))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::Chain;
+    use crate::mechanism::{ChainWeight, Distance, Preset};
+
+    fn design(distance: Distance) -> Design {
+        Design { distance, rule: Rule::Exponential, chain_weight: ChainWeight::ZERO }
+    }
+
+    #[test]
+    fn what_is_left_is_rounded_down() {
+        let one = Rational::ONE;
+        assert_eq!(left_of(one, 0), Epsilon::new(one));
+        assert_eq!(left_of(one, 1 << 59).map(Epsilon::value), Some(Rational::HALF));
+        assert_eq!(left_of(one, 1 << 60), None);
+        assert_eq!(left_of(one, 1 << 61), None);
+        let third = Rational::new(1, 3).unwrap();
+        assert!(left_of(third, 1).unwrap().value() < third);
+        let large = Rational::whole(u64::MAX);
+        let left = left_of(large, 1).unwrap().value();
+        assert!(left < large && left.as_f64() > 1.8e19);
+    }
+
+    #[test]
+    fn lengths_are_read_and_shown() {
+        assert_eq!("25".parse::<BlockLength>().unwrap().to_string(), "25 steps");
+        assert_eq!("all".parse(), Ok(BlockLength::WHOLE));
+        for text in ["0", "-1", "ALL", "", "2.5"] {
+            assert!(text.parse::<BlockLength>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn rounding_is_paid_once_for_each_state_that_can_be_replaced() {
+        let model = Arc::new(Model::new(Chain::credit()).unwrap());
+        let cost = |unit: Unit, length: &str| {
+            let promise = Promise { epsilon: "1".parse().unwrap(), unit };
+            let length = length.parse().unwrap();
+            let made =
+                BlockMechanism::new(model.clone(), design(Distance::Symmetric), promise, length);
+            made.unwrap().rounding_cost()
+        };
+        let radius = |text: &str| Unit::Radius(text.parse().unwrap());
+        let states = |b: u32| Unit::Substitutions(b.try_into().unwrap());
+        assert_eq!(cost(radius("3.5"), "1"), 0.0);
+        // The closest two states are 2.73 nats apart.
+        assert_eq!(cost(radius("2.7"), "25"), 0.0);
+        let once = cost(radius("3.5"), "25");
+        assert!(once > 0.0 && once < 1e-11, "{once}");
+        assert_eq!(cost(radius("5.6"), "25"), 2.0 * once);
+        assert_eq!(cost(states(7), "25"), 7.0 * once);
+        assert_eq!(cost(states(7), "all"), cost(states(1), "all"));
+    }
+
+    #[test]
+    fn what_is_not_proven_is_refused() {
+        let model = Arc::new(Model::new(Chain::credit()).unwrap());
+        let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
+        let five: BlockLength = "5".parse().unwrap();
+        let error = BlockMechanism::new(model.clone(), Preset::Sharp.design(), promise, five);
+        assert!(error.unwrap_err().to_string().contains("permute-and-flip"));
+        let tiny = Promise::for_substitutions("1e-15".parse().unwrap(), 1.try_into().unwrap());
+        let error = BlockMechanism::new(model, design(Distance::Hamming), tiny, five).unwrap_err();
+        assert!(matches!(error, BlockError::RoundingTakesAll { .. }), "{error}");
+    }
+
+    /// Hamming without chain weight loses nothing to the normaliser at one step, and does at more.
+    #[test]
+    fn scales_are_those_of_the_proof() {
+        let model = Arc::new(Model::new(Chain::credit()).unwrap());
+        let promise = Promise::for_substitutions("1".parse().unwrap(), 1.try_into().unwrap());
+        let eta = |distance, length: &str| {
+            let length = length.parse().unwrap();
+            let made = BlockMechanism::new(model.clone(), design(distance), promise, length);
+            made.unwrap().scale().eta().as_f64()
+        };
+        assert_eq!(eta(Distance::Hamming, "1"), 1.0);
+        let two = eta(Distance::Hamming, "2");
+        assert!(two < 0.5 && two > 0.5 - 1e-8, "{two}");
+        assert_eq!(eta(Distance::Cell, "1"), 0.5);
+    }
+}

@@ -1,0 +1,250 @@
+//! One walk in blocks: real states come in one at a time, released ones go out a block at a time.
+//!
+//! The first released state goes out at once, as in a [`Session`](super::Session). Then the walk
+//! waits until a block is full, or until it is told that the walk is over. Where a block ends depends
+//! on the number of the step alone, never on the real walk: a border is part of what is released.
+//!
+//! # Privacy
+//!
+//! With a keyed source a block that is tried again releases the same states again. The real states of
+//! the whole block decide its randomness, so a block that was cut short by [`BlockSession::finish`]
+//! and then released again in full is two independent releases, which add up.
+//!
+//! A block that is not full is made of real states. It is held in memory only, and a session cannot
+//! be saved.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::{NoSuchState, Start};
+use crate::chain::StateId;
+use crate::mechanism::{BlockLength, BlockMechanism, BlockWorkspace};
+use crate::random::{Randomness, Source, Unavailable, WalkKey};
+
+/// Why a real state is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PushError {
+    /// Not one of the chain's.
+    #[error(transparent)]
+    NoSuchState(#[from] NoSuchState),
+    /// More steps than were paid for.
+    #[error(
+        "the walk has more than {longest} steps, the most that were reckoned with for a walk that \
+         is released as a whole; allow for longer walks, or choose a number of steps"
+    )]
+    TooLong {
+        /// The most steps.
+        longest: u32,
+    },
+}
+
+/// Releases walks in blocks under one mechanism with one source of randomness.
+///
+/// One thread uses one releaser; open as many as there are threads.
+#[derive(Debug)]
+pub struct BlockReleaser {
+    mechanism: Arc<BlockMechanism>,
+    randomness: Randomness,
+    workspace: BlockWorkspace,
+    start: Start,
+}
+
+/// Where a walk stands: what was released last, and the real states of the block that is not full.
+#[derive(Clone, Debug)]
+struct Pending {
+    key: WalkKey,
+    released: u64,
+    last: Option<StateId>,
+    reals: Vec<StateId>,
+}
+
+impl BlockReleaser {
+    /// A releaser for this mechanism.
+    ///
+    /// # Errors
+    ///
+    /// If the operating system has no randomness to give.
+    pub fn new(
+        mechanism: Arc<BlockMechanism>,
+        source: &Source,
+        start: Start,
+    ) -> Result<Self, Unavailable> {
+        let randomness = source.open(mechanism.fingerprint())?;
+        Ok(Self { mechanism, randomness, workspace: BlockWorkspace::default(), start })
+    }
+
+    /// The mechanism.
+    #[must_use]
+    pub fn mechanism(&self) -> &Arc<BlockMechanism> {
+        &self.mechanism
+    }
+
+    /// Releases a whole walk, as a [`BlockSession`] of that name would.
+    ///
+    /// # Errors
+    ///
+    /// If a real state is not one of the chain's, or the walk has too many steps. Nothing is
+    /// released then.
+    pub fn release(&mut self, name: &str, reals: &[StateId]) -> Result<Vec<StateId>, PushError> {
+        reals.iter().try_for_each(|&real| self.check_state(real))?;
+        if let Some(steps) = reals.len().checked_sub(1) {
+            self.check_steps(steps as u64)?;
+        }
+        let mut walk = self.walk(name);
+        let mut released = Vec::with_capacity(reals.len());
+        for &real in reals {
+            self.take(&mut walk, real, &mut released);
+        }
+        self.flush(&mut walk, &mut released);
+        Ok(released)
+    }
+
+    fn walk(&self, name: &str) -> Pending {
+        let key = self.randomness.walk(name.as_bytes());
+        Pending { key, released: 0, last: None, reals: Vec::new() }
+    }
+
+    fn check_state(&self, real: StateId) -> Result<(), NoSuchState> {
+        let states = self.mechanism.model().chain().len();
+        if real.index() < states {
+            Ok(())
+        } else {
+            Err(NoSuchState { state: real.index(), states })
+        }
+    }
+
+    fn check_steps(&self, steps: u64) -> Result<(), PushError> {
+        match self.mechanism.length() {
+            BlockLength::Whole { longest } if steps > u64::from(longest.get()) => {
+                Err(PushError::TooLong { longest: longest.get() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a real state, and releases what is due.
+    fn take(&mut self, walk: &mut Pending, real: StateId, out: &mut Vec<StateId>) {
+        if walk.last.is_none() {
+            let first = match self.start {
+                Start::First => real,
+                Start::At(state) => state,
+                Start::Initial => {
+                    let words = self.randomness.at(&walk.key, 0, None);
+                    self.mechanism.model().chain().initial().draw(words)
+                }
+            };
+            (walk.last, walk.released) = (Some(first), 1);
+            out.push(first);
+            return;
+        }
+        walk.reals.push(real);
+        if let BlockLength::Steps(steps) = self.mechanism.length()
+            && walk.reals.len() == steps.get() as usize
+        {
+            self.flush(walk, out);
+        }
+    }
+
+    /// Releases the block as far as it goes.
+    fn flush(&mut self, walk: &mut Pending, out: &mut Vec<StateId>) {
+        let Some(previous) = walk.last else { return };
+        let words = self.randomness.at_block(&walk.key, walk.released, previous, &walk.reals);
+        self.mechanism.release_into(previous, &walk.reals, words, &mut self.workspace, out);
+        walk.released += walk.reals.len() as u64;
+        walk.last = out.last().copied().or(walk.last);
+        walk.reals.clear();
+    }
+}
+
+/// One walk, released a block at a time.
+///
+/// ```
+/// use std::sync::Arc;
+/// use veilwalk::mechanism::{BlockMechanism, Design};
+/// use veilwalk::session::BlockSession;
+/// use veilwalk::{Chain, Model, Preset, Promise, Rule, Source, Start};
+///
+/// let model = Arc::new(Model::new(Chain::credit())?);
+/// let promise = Promise::within_radius("3.5".parse()?, "3.5".parse()?);
+/// let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
+/// let blocks = Arc::new(BlockMechanism::new(model.clone(), design, promise, "3".parse()?)?);
+///
+/// let mut session = BlockSession::new(blocks, &Source::system(), Start::Initial, "firm 12")?;
+/// let mut counts = Vec::new();
+/// for rating in ["Caa", "Ca/C", "Caa", "B", "B", "B"] {
+///     counts.push(session.push(model.chain().require(rating)?)?.len());
+/// }
+/// counts.push(session.finish().len());
+/// assert_eq!(counts, [1, 0, 0, 3, 0, 0, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct BlockSession {
+    releaser: BlockReleaser,
+    walk: Pending,
+    out: Vec<StateId>,
+}
+
+impl BlockSession {
+    /// A session for the walk with this name.
+    ///
+    /// # Errors
+    ///
+    /// If the operating system has no randomness to give.
+    pub fn new(
+        mechanism: Arc<BlockMechanism>,
+        source: &Source,
+        start: Start,
+        name: &str,
+    ) -> Result<Self, Unavailable> {
+        let releaser = BlockReleaser::new(mechanism, source, start)?;
+        let walk = releaser.walk(name);
+        Ok(Self { releaser, walk, out: Vec::new() })
+    }
+
+    /// Takes the next real state, and gives what is released now: the first state at once, a block
+    /// when it is full, and nothing in between.
+    ///
+    /// # Errors
+    ///
+    /// If the real state is not one of the chain's, or the walk becomes too long. Nothing is released
+    /// then, and the session stands where it stood.
+    pub fn push(&mut self, real: StateId) -> Result<&[StateId], PushError> {
+        self.releaser.check_state(real)?;
+        if self.walk.last.is_some() {
+            let steps = self.walk.released - 1 + self.walk.reals.len() as u64;
+            self.releaser.check_steps(steps + 1)?;
+        }
+        self.out.clear();
+        self.releaser.take(&mut self.walk, real, &mut self.out);
+        Ok(&self.out)
+    }
+
+    /// The walk is over: releases the rest.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<StateId> {
+        self.out.clear();
+        self.releaser.flush(&mut self.walk, &mut self.out);
+        self.out
+    }
+
+    /// How many states have been released.
+    #[must_use]
+    pub fn released(&self) -> u64 {
+        self.walk.released
+    }
+
+    /// How many real states wait for their block to fill.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.walk.reals.len()
+    }
+
+    /// The mechanism.
+    #[must_use]
+    pub fn mechanism(&self) -> &Arc<BlockMechanism> {
+        &self.releaser.mechanism
+    }
+}
