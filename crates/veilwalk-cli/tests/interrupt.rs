@@ -52,15 +52,22 @@ fn a_long_release_stops_between_two_rows() {
 
 #[test]
 fn what_was_there_before_stays() {
-    let rows = "a,Baa\nb,Ba\n".repeat(1_500_000);
-    let folder = Folder::with("walks.csv", format!("trajectory,state\n{rows}"));
-    folder.write("out.csv", "yesterday\n");
+    let folder = Folder::with("walks.csv", "trajectory,state\na,Baa\n");
     let args = ["privatize", "walks.csv", "-o", "out.csv", "--ledger", "spent.ledger"];
-    let child = start(&folder, &[&args, &CREDIT[..]].concat());
+    let args = [&args, &CREDIT[..]].concat();
+    folder.run(&args).success();
+    let rows = "a,Baa\nb,Ba\n".repeat(1_500_000);
+    folder.write("walks.csv", format!("trajectory,state\n{rows}"));
+    folder.write("out.csv", "yesterday\n");
+    let child = start(&folder, &args);
     until_it_writes(&folder);
     interrupt(&child);
     let done = child.wait_with_output().unwrap();
-    assert_stopped(&folder, &done, &["out.csv", "spent.ledger", "walks.csv"]);
+    assert_stopped(
+        &folder,
+        &done,
+        &["out.csv", "out.csv.manifest.json", "spent.ledger", "walks.csv"],
+    );
     assert_eq!(folder.read("out.csv"), "yesterday\n");
     assert!(String::from_utf8_lossy(&done.stderr).contains("stays charged"));
 }

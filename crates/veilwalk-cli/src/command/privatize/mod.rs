@@ -132,6 +132,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let chosen = settled.on(&model)?;
     terminal::note(format!("mechanism {}, {promise}", chosen.name));
     args.warn(&source, start);
+    if args.writes_to_file() {
+        // From here on a request to stop is noticed between two rows, and nothing is left behind.
+        progress::listen();
+    }
     let ledger = args.open_ledger(&model, promise)?;
     let releaser = Releaser::new(chosen.mechanism.clone(), &source, start)?;
     let run = Run { args, chosen, cover, source, ledger };
@@ -188,8 +192,6 @@ impl Run<'_> {
         };
         match &args.output {
             Some(path) if args.writes_to_file() => {
-                // A request to stop is noticed between two rows, and nothing is left behind.
-                progress::listen();
                 let format = WalkFormat::from_path(path).unwrap_or(reader.format());
                 let file = AtomicFile::create(path)?;
                 progress::remove_when_stopped(file.temporary());
@@ -298,6 +300,9 @@ impl Args {
         let input = reader.name().to_owned();
         let mut names = BTreeSet::new();
         while let Some(row) = reader.next_row()? {
+            if progress::stop_requested() {
+                bail!("stopped on request; nothing was written or charged");
+            }
             if real_state(chain, &input, &row, self.unknown_state)?.is_some()
                 && !names.contains(row.trajectory)
             {

@@ -297,7 +297,8 @@ impl<'a> State<'a> {
     /// the closest on, until the bound `η + A_z/m` for all that remain is at most `settled`, or at
     /// most what was found. Infinite where too many pairs would have to be looked at.
     fn largest_loss(&self, scale: CostScale, trial: &Trial, settled: f64) -> f64 {
-        let mut largest = 0f64;
+        // What was found, and a bound for what was passed over.
+        let (mut largest, mut unexamined) = (0f64, 0f64);
         match self.pairs {
             Pairs::All => {
                 for a in 0..self.kinds.len() {
@@ -311,19 +312,29 @@ impl<'a> State<'a> {
                     let m = distance.as_f64();
                     let bound = scale.eta().as_f64() + trial.range / m;
                     if bound <= largest.max(settled) {
-                        return largest.max(bound);
+                        return largest.max(bound).max(unexamined);
                     }
                     if audited == MOST_AUDITED {
                         return f64::INFINITY;
                     }
-                    largest = largest.max(self.loss(trial, a as usize, b as usize) / m);
+                    let (a, b) = (a as usize, b as usize);
+                    // The same bound with what the factor of these two kinds differs by.
+                    if let Factors::PerKind(factors) = &trial.factors {
+                        let apart = (factors[a] - factors[b]).abs() + ROUNDING;
+                        let bound = scale.eta().as_f64() + apart / m;
+                        if bound <= largest.max(settled) {
+                            unexamined = unexamined.max(bound);
+                            continue;
+                        }
+                    }
+                    largest = largest.max(self.loss(trial, a, b) / m);
                     if largest > self.lambda.as_f64() {
                         return largest;
                     }
                 }
             }
         }
-        largest
+        largest.max(unexamined)
     }
 
     fn loss(&self, trial: &Trial, a: usize, b: usize) -> f64 {
