@@ -1,4 +1,4 @@
-//! The flags that several subcommands share: which chain, which mechanism.
+//! Which mechanism, and what it promises: by flags, or by a file that `veilwalk tune` wrote.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -7,198 +7,14 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{ArgGroup, Args, ValueEnum};
 use veilwalk::analysis::tune::name_of;
-use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
 use veilwalk::distance::Cells;
 use veilwalk::guarantee::{self, Calibrated, Effort};
 use veilwalk::mechanism::cell::Calibration;
 use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit, UnknownName};
-use veilwalk::{
-    Chain, Design, Distance, Initial, Mechanism, Model, Preset, Promise, Rule, Start, StateId,
-};
+use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Rule};
 use veilwalk_io::{MechanismFile, ScaleFrom};
 
 use crate::progress::with_progress;
-use crate::terminal;
-
-/// How results are printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// For programs.
-    Json,
-}
-
-/// How a chain is read.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Chain")]
-pub(crate) struct ChainOptions {
-    /// Divide every row of probabilities by its sum, and say by how much it was off
-    #[arg(long)]
-    normalize: bool,
-
-    /// Keep the largest part whose states all reach each other, and say what was dropped
-    #[arg(long)]
-    largest_component: bool,
-
-    /// Where released walks start: `uniform`, `stationary`, a state, or a CSV file with the columns
-    /// `state` and `probability`
-    #[arg(long, value_name = "WHERE", default_value = "uniform")]
-    initial: String,
-}
-
-/// A chain, by flag.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Chain")]
-pub(crate) struct ChainArgs {
-    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, or transitions with the
-    /// header `from,to,probability` or `from,to,count`
-    #[arg(long, value_name = "CHAIN")]
-    chain: String,
-
-    #[command(flatten)]
-    options: ChainOptions,
-}
-
-impl ChainArgs {
-    /// Reads the chain and computes its distances.
-    pub(crate) fn model(&self) -> Result<Arc<Model>> {
-        Ok(Arc::new(Model::new(self.chain()?)?))
-    }
-
-    /// The flags that give this chain again, for commands that are printed as advice.
-    pub(crate) fn as_flags(&self) -> String {
-        let mut flags = format!("--chain {}", quoted(&self.chain));
-        if self.options.normalize {
-            flags += " --normalize";
-        }
-        if self.options.largest_component {
-            flags += " --largest-component";
-        }
-        if self.options.initial != "uniform" {
-            flags += &format!(" --initial {}", quoted(&self.options.initial));
-        }
-        flags
-    }
-
-    /// Reads the chain alone.
-    pub(crate) fn chain(&self) -> Result<Chain> {
-        self.options.read(&self.chain)
-    }
-}
-
-/// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-impl ChainOptions {
-    /// Reads a built-in chain or a file, says what was changed on the way, and sets where walks
-    /// start.
-    pub(crate) fn read(&self, name: &str) -> Result<Chain> {
-        let chain = match name {
-            "credit" => Chain::credit(),
-            "downtown" => Chain::downtown(),
-            path => {
-                if !Path::new(path).exists() {
-                    bail!(
-                        "there is no chain file {path}; give a file, or one of the built-in chains \
-                         `credit` and `downtown`"
-                    );
-                }
-                let (chain, report) = veilwalk_io::read_chain(Path::new(path), self.build())?;
-                tell(path, &report);
-                chain
-            }
-        };
-        let initial = self.initial(&chain)?;
-        Ok(chain.with_initial(initial))
-    }
-
-    /// The repairs that were asked for.
-    pub(crate) fn build(&self) -> BuildOptions {
-        BuildOptions {
-            row_sums: if self.normalize { RowSums::Normalize } else { RowSums::Check },
-            scope: if self.largest_component { Scope::LargestComponent } else { Scope::Whole },
-        }
-    }
-
-    fn initial(&self, chain: &Chain) -> Result<Initial> {
-        let name = self.initial.as_str();
-        Ok(match name {
-            "uniform" => Initial::uniform(chain.len()),
-            "stationary" => Initial::stationary(chain)?,
-            label => match chain.state(label) {
-                Some(state) => Initial::at(state, chain.len()),
-                None if Path::new(name).exists() => {
-                    veilwalk_io::read_initial(Path::new(name), chain)?
-                }
-                None => bail!(
-                    "--initial {name}: this is neither a state of the chain nor a file; give \
-                     `uniform`, `stationary`, one of its states ({}), or a CSV file with the columns \
-                     `state` and `probability`",
-                    some_states(chain)
-                ),
-            },
-        })
-    }
-}
-
-/// Says what reading a chain changed, and what the user should know of it.
-pub(crate) fn tell(name: &str, report: &BuildReport) {
-    if let Some(worst) =
-        report.rescaled.iter().max_by(|a, b| (a.sum - 1.0).abs().total_cmp(&(b.sum - 1.0).abs()))
-    {
-        terminal::note(format!(
-            "{name}: {} rescaled to sum to 1; the farthest off was that of {:?}, at {:.9}",
-            counted(report.rescaled.len(), "row"),
-            worst.state,
-            worst.sum
-        ));
-    }
-    if !report.dropped_states.is_empty() {
-        let shown: Vec<_> =
-            report.dropped_states.iter().take(5).map(|s| format!("{s:?}")).collect();
-        let more = if report.dropped_states.len() > shown.len() { ", …" } else { "" };
-        terminal::note(format!(
-            "{name}: {} and {} outside the largest component dropped: {}{more}",
-            counted(report.dropped_states.len(), "state"),
-            counted(report.dropped_transitions, "transition"),
-            shown.join(", ")
-        ));
-    }
-    if report.period > 1 {
-        terminal::warning(format!(
-            "{name}: the chain has period {}; releases are not affected, but a walk on it never \
-             settles, so long-run figures are averages over time",
-            report.period
-        ));
-    }
-}
-
-/// `1 row`, `2 rows`, with thousands set apart.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
-}
-
-/// `1234567` as `1,234,567`.
-pub(crate) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 /// A named mechanism, the choice of one, or a file that describes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -490,37 +306,4 @@ fn compare(file: &MechanismFile, mechanism: &Mechanism) -> Result<()> {
         with_progress("checking scales", |watch| guarantee::check_certificate(mechanism, watch))?;
     }
     Ok(())
-}
-
-/// The state that a flag names.
-pub(crate) fn state(chain: &Chain, flag: &str, label: &str) -> Result<StateId> {
-    chain.require(label).map_err(|unknown| match unknown.closest {
-        Some(_) => anyhow!("{flag}: {unknown}"),
-        None => anyhow!("{flag}: {unknown}; give one of its states ({})", some_states(chain)),
-    })
-}
-
-/// How released walks start, as `--start` says.
-pub(crate) fn start(chain: &Chain, text: &str) -> Result<Start> {
-    Ok(match text {
-        "initial" => Start::Initial,
-        "first" => Start::First,
-        label => Start::At(state(chain, "--start (`initial`, `first` or a state)", label)?),
-    })
-}
-
-/// The labels of the first few states, for messages.
-fn some_states(chain: &Chain) -> String {
-    const MOST: usize = 12;
-    let mut shown: Vec<_> =
-        chain.states().take(MOST).map(|s| format!("{:?}", chain.label(s))).collect();
-    if chain.len() > MOST {
-        shown.push("…".to_owned());
-    }
-    shown.join(", ")
-}
-
-/// Reads a file whole, or says what is wrong with it.
-pub(crate) fn read_bytes(path: &PathBuf) -> Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }

@@ -1,0 +1,182 @@
+//! Which chain, and how it is read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
+use veilwalk::{Chain, Initial, Model, Start, StateId};
+
+use super::{counted, quoted};
+use crate::terminal;
+
+/// How a chain is read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chain")]
+pub(crate) struct ChainOptions {
+    /// Divide every row of probabilities by its sum, and say by how much it was off
+    #[arg(long)]
+    normalize: bool,
+
+    /// Keep the largest part whose states all reach each other, and say what was dropped
+    #[arg(long)]
+    largest_component: bool,
+
+    /// Where released walks start: `uniform`, `stationary`, a state, or a CSV file with the columns
+    /// `state` and `probability`
+    #[arg(long, value_name = "WHERE", default_value = "uniform")]
+    initial: String,
+}
+
+/// A chain, by flag.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chain")]
+pub(crate) struct ChainArgs {
+    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, or transitions with the
+    /// header `from,to,probability` or `from,to,count`
+    #[arg(long, value_name = "CHAIN")]
+    chain: String,
+
+    #[command(flatten)]
+    options: ChainOptions,
+}
+
+impl ChainArgs {
+    /// Reads the chain and computes its distances.
+    pub(crate) fn model(&self) -> Result<Arc<Model>> {
+        Ok(Arc::new(Model::new(self.chain()?)?))
+    }
+
+    /// The flags that give this chain again, for commands that are printed as advice.
+    pub(crate) fn as_flags(&self) -> String {
+        let mut flags = format!("--chain {}", quoted(&self.chain));
+        if self.options.normalize {
+            flags += " --normalize";
+        }
+        if self.options.largest_component {
+            flags += " --largest-component";
+        }
+        if self.options.initial != "uniform" {
+            flags += &format!(" --initial {}", quoted(&self.options.initial));
+        }
+        flags
+    }
+
+    /// Reads the chain alone.
+    pub(crate) fn chain(&self) -> Result<Chain> {
+        self.options.read(&self.chain)
+    }
+}
+
+impl ChainOptions {
+    /// Reads a built-in chain or a file, says what was changed on the way, and sets where walks
+    /// start.
+    pub(crate) fn read(&self, name: &str) -> Result<Chain> {
+        let chain = match name {
+            "credit" => Chain::credit(),
+            "downtown" => Chain::downtown(),
+            path => {
+                if !Path::new(path).exists() {
+                    bail!(
+                        "there is no chain file {path}; give a file, or one of the built-in chains \
+                         `credit` and `downtown`"
+                    );
+                }
+                let (chain, report) = veilwalk_io::read_chain(Path::new(path), self.build())?;
+                tell(path, &report);
+                chain
+            }
+        };
+        let initial = self.initial(&chain)?;
+        Ok(chain.with_initial(initial))
+    }
+
+    /// The repairs that were asked for.
+    pub(crate) fn build(&self) -> BuildOptions {
+        BuildOptions {
+            row_sums: if self.normalize { RowSums::Normalize } else { RowSums::Check },
+            scope: if self.largest_component { Scope::LargestComponent } else { Scope::Whole },
+        }
+    }
+
+    fn initial(&self, chain: &Chain) -> Result<Initial> {
+        let name = self.initial.as_str();
+        Ok(match name {
+            "uniform" => Initial::uniform(chain.len()),
+            "stationary" => Initial::stationary(chain)?,
+            label => match chain.state(label) {
+                Some(state) => Initial::at(state, chain.len()),
+                None if Path::new(name).exists() => {
+                    veilwalk_io::read_initial(Path::new(name), chain)?
+                }
+                None => bail!(
+                    "--initial {name}: this is neither a state of the chain nor a file; give \
+                     `uniform`, `stationary`, one of its states ({}), or a CSV file with the columns \
+                     `state` and `probability`",
+                    some_states(chain)
+                ),
+            },
+        })
+    }
+}
+
+/// Says what reading a chain changed, and what the user should know of it.
+pub(crate) fn tell(name: &str, report: &BuildReport) {
+    if let Some(worst) =
+        report.rescaled.iter().max_by(|a, b| (a.sum - 1.0).abs().total_cmp(&(b.sum - 1.0).abs()))
+    {
+        terminal::note(format!(
+            "{name}: {} rescaled to sum to 1; the farthest off was that of {:?}, at {:.9}",
+            counted(report.rescaled.len(), "row"),
+            worst.state,
+            worst.sum
+        ));
+    }
+    if !report.dropped_states.is_empty() {
+        let shown: Vec<_> =
+            report.dropped_states.iter().take(5).map(|s| format!("{s:?}")).collect();
+        let more = if report.dropped_states.len() > shown.len() { ", …" } else { "" };
+        terminal::note(format!(
+            "{name}: {} and {} outside the largest component dropped: {}{more}",
+            counted(report.dropped_states.len(), "state"),
+            counted(report.dropped_transitions, "transition"),
+            shown.join(", ")
+        ));
+    }
+    if report.period > 1 {
+        terminal::warning(format!(
+            "{name}: the chain has period {}; releases are not affected, but a walk on it never \
+             settles, so long-run figures are averages over time",
+            report.period
+        ));
+    }
+}
+
+/// The state that a flag names.
+pub(crate) fn state(chain: &Chain, flag: &str, label: &str) -> Result<StateId> {
+    chain.require(label).map_err(|unknown| match unknown.closest {
+        Some(_) => anyhow!("{flag}: {unknown}"),
+        None => anyhow!("{flag}: {unknown}; give one of its states ({})", some_states(chain)),
+    })
+}
+
+/// How released walks start, as `--start` says.
+pub(crate) fn start(chain: &Chain, text: &str) -> Result<Start> {
+    Ok(match text {
+        "initial" => Start::Initial,
+        "first" => Start::First,
+        label => Start::At(state(chain, "--start (`initial`, `first` or a state)", label)?),
+    })
+}
+
+/// The labels of the first few states, for messages.
+fn some_states(chain: &Chain) -> String {
+    const MOST: usize = 12;
+    let mut shown: Vec<_> =
+        chain.states().take(MOST).map(|s| format!("{:?}", chain.label(s))).collect();
+    if chain.len() > MOST {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
+}
