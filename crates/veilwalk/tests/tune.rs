@@ -68,7 +68,7 @@ fn figures_are_those_of_the_analysis() {
         assert_eq!(figures.mean_distance_nats, utility.mean_distance_nats);
         let entropy = utility.entropy_nats;
         assert_eq!(figures.entropy_gap_nats, (entropy.released - entropy.real).abs());
-        // Summed beside the first mechanism's releases, so rounded its own way.
+        // A sum over the pair's law, whose rounding depends on the mechanism.
         assert!((ranking.real_entropy_nats - entropy.real).abs() < 1e-12);
     }
     let cell = ranking.of(Preset::Cell).unwrap().figures;
