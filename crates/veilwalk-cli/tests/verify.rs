@@ -117,3 +117,27 @@ fn a_seeded_release_passes_with_a_warning() {
     assert!(message.contains("warning") && message.contains("not private"), "{message}");
     assert!(message.contains("randomness: seed"), "{message}");
 }
+
+/// What the manifest says of scale and guarantee follows from what it promises: a change of either
+/// alone does not go together any more.
+#[test]
+fn a_forged_promise_is_noticed() {
+    let forgeries: [(&str, &str, Value); 8] = [
+        ("promise", "epsilon", json!("0.01")),
+        ("promise", "radius_nats", json!("300")),
+        ("promise", "radius_nats", json!("1")),
+        ("mechanism", "name", json!("paper")),
+        ("mechanism", "scale", json!(["9"])),
+        ("mechanism", "calibration", json!("guess")),
+        ("guarantee", "covered_pairs", json!(999)),
+        ("guarantee", "covered_states", json!(1.0)),
+    ];
+    for (part, key, forged) in forgeries {
+        let folder = released(&[]);
+        change_manifest(&folder, |manifest| manifest[part][key] = forged.clone());
+        folder.refuses(VERIFY, &["out.csv"]);
+    }
+    let folder = released(&[]);
+    change_manifest(&folder, |manifest| manifest["randomness"] = json!("seed"));
+    folder.refuses(VERIFY, &["out.csv", "private true"]);
+}

@@ -96,6 +96,15 @@ pub(crate) enum Calibrate {
 }
 
 impl Calibrate {
+    /// The one with this name.
+    pub(crate) fn named(name: &str) -> Result<Self> {
+        let all = [Self::Theorem, Self::Exact];
+        let found = all.into_iter().find(|how| how.name() == name);
+        found.with_context(|| {
+            format!("{name:?} is no way of finding a scale; theorem and exact are")
+        })
+    }
+
     pub(crate) fn name(self) -> &'static str {
         ScaleFrom::from(self).name()
     }
@@ -272,7 +281,7 @@ fn described(path: &Path, file: &MechanismFile, chain: &Chain) -> Result<(String
 }
 
 /// A design with the scale that is found for it.
-fn calibrated(
+pub(crate) fn calibrated(
     model: &Arc<Model>,
     design: Design,
     promise: Promise,

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 pub(crate) use chain::{ChainArgs, ChainOptions, start, state, tell};
-pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs};
+pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs, calibrated};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

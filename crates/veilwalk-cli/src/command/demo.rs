@@ -105,7 +105,7 @@ fn explanation(model: &Model) -> String {
          replaced rating instead, whichever it is. The first rating is released as it is here, so\n\
          that the rows compare; by default it is drawn from a public distribution.\n\
          \n\
-         Next:\n  \
+         Next (`cargo install --locked --path crates/veilwalk-cli` makes `veilwalk` a command):\n  \
          veilwalk chain check credit\n  \
          veilwalk kernel --chain credit --previous Caa --real Ca/C --epsilon 1 --radius {RADIUS}\n  \
          veilwalk privatize examples/ratings.csv --chain credit --epsilon 1 --radius {RADIUS}\n  \

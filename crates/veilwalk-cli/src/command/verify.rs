@@ -1,19 +1,27 @@
 //! `veilwalk verify`: whether a release is what its manifest says.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use anyhow::{Result, bail};
-use veilwalk::StateId;
-use veilwalk_io::{Manifest, WalkOptions, WalkReader, hash_file};
+use anyhow::{Context, Result, bail};
+use veilwalk::analysis::tune::name_of;
+use veilwalk::guarantee::Cover;
+use veilwalk::mechanism::Unit;
+use veilwalk::{Design, Model, Preset, Promise, StateId};
+use veilwalk_io::{GuaranteePart, Manifest, WalkOptions, WalkReader, hash_file};
 
-use crate::args::{ChainArgs, counted};
+use super::privatize::{guarantee_part, scales_in_force};
+use crate::args::{Calibrate, ChainArgs, calibrated, counted};
 use crate::terminal;
 
 /// Check a release against its manifest and the chain
 ///
 /// The file and the chain have to be those of the manifest, every released state has to be one of
-/// the chain's, and every move a possible one.
+/// the chain's, and every move a possible one. The scale and the guarantee are computed again from
+/// what the manifest says was promised. The manifest is not signed: whoever can write both files can
+/// forge both.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The release; its manifest is beside it
@@ -26,7 +34,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.release.display();
     let manifest = Manifest::read_for(&args.release)?;
-    let chain = args.chain.chain()?;
+    let model = args.chain.model()?;
+    let chain = model.chain();
     if chain.hash().to_string() != manifest.chain.hash {
         bail!(
             "{name}: released under a chain with hash {}, and this one has {}; give the chain, \
@@ -70,9 +79,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             manifest.counts.steps
         );
     }
+    recompute(&manifest, &model).with_context(|| name.to_string())?;
     terminal::print(format_args!(
-        "{name}: {}, {}, every move possible under the chain; file and chain are those of the \
-         manifest",
+        "{name}: {}, {}, every move possible under the chain; file, chain, scale and guarantee are \
+         those of the manifest",
         counted(last.len(), "walk"),
         counted(steps as usize, "state")
     ))?;
@@ -91,4 +101,44 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         terminal::warning(format!("{name}: {kept} was copied as it is, unprotected"));
     }
     Ok(())
+}
+
+/// What follows from the promise and the choices in the manifest has to be what the manifest says.
+fn recompute(manifest: &Manifest, model: &Arc<Model>) -> Result<()> {
+    let (told, promised) = (&manifest.mechanism, &manifest.promise);
+    let design = Design {
+        distance: told.distance.parse()?,
+        rule: told.rule.parse()?,
+        chain_weight: told.chain_weight.parse()?,
+    };
+    let unit = match (&promised.radius_nats, promised.substitutions.and_then(NonZeroU32::new)) {
+        (Some(radius), None) => Unit::Radius(radius.parse()?),
+        (None, Some(count)) => Unit::Substitutions(count),
+        _ => bail!("the manifest has to promise for either a radius or substitutions"),
+    };
+    let promise = Promise { epsilon: promised.epsilon.parse()?, unit };
+    let calibrate = Calibrate::named(&told.calibration)?;
+    let (mechanism, _) = calibrated(model, design, promise, calibrate)?;
+    let agree = |what: &str, told: String, found: String| {
+        if told == found {
+            return Ok(());
+        }
+        bail!("the manifest says {what} {told}, and what it promises gives {found}")
+    };
+    agree("scale", told.scale.join(" to "), scales_in_force(&mechanism).join(" to "))?;
+    let named = name_of(design, unit).map(|preset| preset.name());
+    let known = Preset::NAMES.iter().any(|(name, _)| *name == told.name);
+    if known && named != Some(told.name.as_str()) {
+        bail!("the manifest calls the mechanism {}, and its choices are not those", told.name);
+    }
+    let (told, found) = (&manifest.guarantee, guarantee_part(model, &Cover::new(model, unit)));
+    // Six digits: numbers that went through a text file may differ in the last of a double.
+    let figures = |part: &GuaranteePart| {
+        let smallest = part.smallest_radius_nats.unwrap_or(0.0);
+        let (vacuous, share, pairs) = (part.vacuous, part.covered_states, part.covered_pairs);
+        format!("vacuous {vacuous}, from {smallest:.6} nats, {share:.6} of states, {pairs} pairs")
+    };
+    agree("guarantee", figures(told), figures(&found))?;
+    let private = manifest.randomness != "seed" && !found.vacuous;
+    agree("private", manifest.private.to_string(), private.to_string())
 }

@@ -19,7 +19,9 @@ impl fmt::Display for Guarantee {
         }
         self.cover_lines(f)?;
         self.loss_lines(f)?;
-        self.release_lines(f)?;
+        if !self.vacuous {
+            self.release_lines(f)?;
+        }
         self.radius_lines(f)
     }
 }
@@ -117,9 +119,12 @@ impl Guarantee {
         if let Some(bound) = self.loss_per_nat.bound {
             writeln!(f, "  {:<37}{:>14}", "per nat, bound for this scale", shown_up(bound, 4))?;
         }
-        let walk = shown_up(self.walk_loss.audited, 4);
-        let promised = self.walk_loss.promised;
-        writeln!(f, "  {:<37}{walk:>14}  of {promised} promised", "two whole walks")?;
+        // Of an empty promise there is nothing to tell.
+        if !self.vacuous {
+            let walk = shown_up(self.walk_loss.audited, 4);
+            let promised = self.walk_loss.promised;
+            writeln!(f, "  {:<37}{walk:>14}  of {promised} promised", "two whole walks")?;
+        }
         let compared = match self.coverage {
             Coverage::AllPairs => "Every two states were compared. Figures are rounded up.",
             Coverage::TransitionsOnly => {

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::Unit;
 use veilwalk::random::SourceKind;
+use veilwalk::{Mechanism, Model};
 use veilwalk_io::{
     ChainPart, Counts as CountsPart, GuaranteePart, Manifest, MechanismPart, PromisePart,
     ReleasePart,
@@ -21,10 +23,6 @@ pub(super) fn manifest(run: &Run<'_>, counts: &Counts, path: &Path, hash: String
         Unit::Radius(radius) => (Some(radius.to_string()), None),
         Unit::Substitutions(count) => (None, Some(count.get())),
     };
-    let etas = || model.chain().states().map(|z| mechanism.scale(z).eta());
-    let mut scale: Vec<String> =
-        [etas().min(), etas().max()].iter().flatten().map(ToString::to_string).collect();
-    scale.dedup();
     let vacuous = run.cover.is_vacuous();
     let randomness = match run.source.kind() {
         SourceKind::System => "system",
@@ -41,16 +39,11 @@ pub(super) fn manifest(run: &Run<'_>, counts: &Counts, path: &Path, hash: String
             distance: design.distance.to_string(),
             rule: design.rule.to_string(),
             chain_weight: design.chain_weight.to_string(),
-            scale,
+            scale: scales_in_force(mechanism),
             calibration: run.chosen.calibrate.name().to_owned(),
         },
         promise: PromisePart { epsilon: promise.epsilon.to_string(), radius_nats, substitutions },
-        guarantee: GuaranteePart {
-            vacuous,
-            smallest_radius_nats: model.closest_pair().map(|pair| pair.distance.as_f64()),
-            covered_states: run.cover.share(),
-            covered_pairs: run.cover.covered_pairs,
-        },
+        guarantee: guarantee_part(model, &run.cover),
         chain: ChainPart {
             hash: model.hash().to_string(),
             states: model.chain().len(),
@@ -69,5 +62,24 @@ pub(super) fn manifest(run: &Run<'_>, counts: &Counts, path: &Path, hash: String
             file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             hash,
         },
+    }
+}
+
+/// The scale, or the smallest and the largest where it depends on the last released state.
+pub(in crate::command) fn scales_in_force(mechanism: &Mechanism) -> Vec<String> {
+    let etas = || mechanism.model().chain().states().map(|z| mechanism.scale(z).eta());
+    let mut scale: Vec<String> =
+        [etas().min(), etas().max()].iter().flatten().map(ToString::to_string).collect();
+    scale.dedup();
+    scale
+}
+
+/// What a unit covers on the chain.
+pub(in crate::command) fn guarantee_part(model: &Model, cover: &Cover) -> GuaranteePart {
+    GuaranteePart {
+        vacuous: cover.is_vacuous(),
+        smallest_radius_nats: model.closest_pair().map(|pair| pair.distance.as_f64()),
+        covered_states: cover.share(),
+        covered_pairs: cover.covered_pairs,
     }
 }

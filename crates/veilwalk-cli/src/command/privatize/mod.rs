@@ -16,11 +16,12 @@ use veilwalk::random::{Secret, SourceKind};
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
-    AtomicFile, Hashing, HeldOutput, Ledger, LedgerScope, ReleaseWriter, WalkFormat, WalkOptions,
-    WalkReader,
+    AtomicFile, Hashing, HeldOutput, Ledger, LedgerScope, Manifest, ReleaseWriter, WalkFormat,
+    WalkOptions, WalkReader,
 };
 
 use self::manifest::manifest;
+pub(super) use self::manifest::{guarantee_part, scales_in_force};
 use self::release::{Counts, Release, real_state};
 use crate::args::{self, ChainArgs, Chosen, MechanismArgs, quoted};
 use crate::{progress, terminal};
@@ -192,6 +193,13 @@ impl Run<'_> {
         };
         match &args.output {
             Some(path) if args.writes_to_file() => {
+                if Manifest::path_for(path).exists() {
+                    terminal::warning(format!(
+                        "{}: this replaces an earlier release; if it is of the same walks, and \
+                         anyone has seen the first, their losses add up (--ledger keeps count)",
+                        path.display()
+                    ));
+                }
                 let format = WalkFormat::from_path(path).unwrap_or(reader.format());
                 let file = AtomicFile::create(path)?;
                 progress::remove_when_stopped(file.temporary());
@@ -201,8 +209,11 @@ impl Run<'_> {
                 let (counts, hashed) = release.run(reader, writer)?;
                 let (file, hash) = hashed.finish();
                 // First the manifest: a release under its name is never without one.
-                manifest(self, &counts, path, hash).prepare_for(path)?.commit()?;
+                let manifest = manifest(self, &counts, path, hash).prepare_for(path)?;
+                let manifest_name = manifest.name().to_owned();
+                manifest.commit()?;
                 file.commit()?;
+                terminal::note(format!("wrote {name} and {manifest_name}"));
                 Ok(counts)
             }
             _ => {
