@@ -55,7 +55,7 @@ fn tables(criterion: &mut Criterion) {
         bencher.iter_batched(
             || {
                 let model = Model::new(chain.clone()).expect("small enough");
-                model.symmetric();
+                let _ = model.symmetric();
                 model
             },
             |model| {
