@@ -4,47 +4,17 @@
 //! counts (from, to, count, separated by tabs) that chain is measured as well, over `VEILWALK_STEPS`
 //! steps (a million unless told). Memory is the largest that the process has had (Linux).
 
+#[path = "common/chains.rs"]
+mod chains;
+
 use std::sync::Arc;
 use std::time::Instant;
 
-use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope};
+use chains::{scattered, wikispeedia};
 use veilwalk::mechanism::{BlockMechanism, Design};
 use veilwalk::random::Words;
 use veilwalk::session::BlockReleaser;
 use veilwalk::{Chain, Model, Preset, Promise, Rule, Source, Start, StateId};
-
-/// A cycle with seven more transitions from every state, to pseudo-random states.
-fn scattered(states: usize) -> Chain {
-    let mut builder = ChainBuilder::new(Entries::Counts);
-    let ids: Vec<_> = (0..states).map(|i| builder.state(&i.to_string())).collect();
-    let mut random = 1u64;
-    let mut below = |n: usize| {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (random >> 33) as usize % n
-    };
-    for i in 0..states {
-        let mut to = std::collections::BTreeSet::from([(i + 1) % states]);
-        while to.len() < 8 {
-            to.insert(below(states));
-        }
-        for j in to {
-            builder.transition(ids[i], ids[j], 1.0 + below(9) as f64).expect("a count");
-        }
-    }
-    builder.build(BuildOptions::default()).expect("a chain").0
-}
-
-fn wikispeedia(path: &str) -> Chain {
-    let text = std::fs::read_to_string(path).expect("a readable file");
-    let mut builder = ChainBuilder::new(Entries::Counts);
-    for line in text.lines() {
-        let fields: Vec<&str> = line.split('\t').collect();
-        let (from, to) = (builder.state(fields[0]), builder.state(fields[1]));
-        builder.transition(from, to, fields[2].parse().expect("a count")).expect("a count");
-    }
-    let options = BuildOptions { scope: Scope::LargestComponent, ..BuildOptions::default() };
-    builder.build(options).expect("a chain").0
-}
 
 /// A walk of the chain from its first state.
 fn walk(chain: &Chain, states: usize, words: &mut impl Words) -> Vec<StateId> {

@@ -148,7 +148,8 @@ fn mul_div_floor(factor: u128, numerator: u128, denominator: u128) -> u128 {
     whole.saturating_mul(factor).saturating_add(rest * factor / below)
 }
 
-const fn gcd(mut a: u128, mut b: u128) -> u128 {
+/// The greatest common divisor; one for two zeros, so that it can always be divided by.
+pub(crate) const fn gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -129,16 +129,7 @@ pub(super) fn kernel(accept: &[f64], out: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Source;
-
-    /// Words that a test chooses.
-    struct Given(Vec<u64>);
-
-    impl Words for Given {
-        fn word(&mut self) -> u64 {
-            self.0.remove(0)
-        }
-    }
+    use crate::random::{Given, Source};
 
     #[test]
     fn wide_costs_are_drawn_like_narrow_ones() {

@@ -35,7 +35,7 @@ use super::promise::{ChainWeight, Promise, Unit};
 use crate::distance::CellsTooLarge;
 use crate::model::Model;
 use crate::nats::Nats;
-use crate::rational::Rational;
+use crate::rational::{Rational, gcd};
 
 /// Why a promise cannot be kept by a design on a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -211,10 +211,6 @@ impl CostScale {
     pub(super) fn parts(self) -> [u64; 3] {
         [self.distance, self.weight, self.common]
     }
-}
-
-fn gcd(a: u128, b: u128) -> u128 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]

@@ -30,16 +30,7 @@ pub fn uniform_below(words: &mut impl Words, bound: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Source;
-
-    /// Words that a test chooses.
-    struct Given(Vec<u64>);
-
-    impl Words for Given {
-        fn word(&mut self) -> u64 {
-            self.0.remove(0)
-        }
-    }
+    use crate::random::{Given, Source};
 
     #[test]
     fn the_biased_words_are_drawn_again() {

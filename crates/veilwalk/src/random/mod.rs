@@ -32,3 +32,14 @@ impl<W: Words + ?Sized> Words for &mut W {
 
 #[cfg(test)]
 pub(crate) use enclosure::{exp_enclosure, exp_upper_bound_for_tests};
+
+/// Words that a test chooses.
+#[cfg(test)]
+pub(crate) struct Given(pub(crate) Vec<u64>);
+
+#[cfg(test)]
+impl Words for Given {
+    fn word(&mut self) -> u64 {
+        self.0.remove(0)
+    }
+}
