@@ -14,6 +14,8 @@
 //! - [`bounds`]: closed-form bounds as published, and ones that hold.
 //! - [`typical`]: how likely the released walk is one that the chain would typically make.
 //! - [`tune`](mod@tune): which member of the family serves an aim best on a chain.
+//! - [`plan`]: all of it together, as far as it is affordable.
+//! - [`compare`]: mechanisms side by side.
 //! - [`simulate`]: the real sampler on all cores, an independent route to the same figures.
 //!
 //! Conventions: `x` is the real state, `z` the last released one, and `V(x, z) = d(z, x)` the
@@ -27,6 +29,7 @@
 //! results do not depend on the number of threads.
 
 pub mod bounds;
+pub mod compare;
 pub mod drift;
 mod figures;
 pub mod given_block;
@@ -35,6 +38,7 @@ pub mod given_walks;
 pub mod joint;
 mod kernels;
 pub mod long_run;
+pub mod plan;
 mod progress;
 pub mod simulate;
 pub mod tune;

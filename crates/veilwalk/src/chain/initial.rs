@@ -120,6 +120,19 @@ impl Initial {
         StateId::new(self.cumulative.partition_point(|&upto| upto <= pick))
     }
 
+    /// The running totals, one for each state.
+    pub(super) fn cumulative(&self) -> &[u64] {
+        &self.cumulative
+    }
+
+    /// The distribution with these running totals, if they are that for so many states.
+    pub(super) fn from_cumulative(cumulative: Vec<u64>, states: usize) -> Option<Self> {
+        let sound = cumulative.len() == states
+            && cumulative.is_sorted()
+            && cumulative.last().is_some_and(|&total| total > 0);
+        sound.then_some(Self { cumulative })
+    }
+
     pub(super) fn hash_into(&self, number: &mut impl FnMut(u64)) {
         self.cumulative.iter().for_each(|&n| number(n));
     }

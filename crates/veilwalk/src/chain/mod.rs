@@ -13,6 +13,7 @@ mod credit;
 mod downtown;
 mod fit;
 mod initial;
+mod saved;
 mod stationary;
 mod structure;
 
@@ -28,6 +29,7 @@ pub use builder::{
 pub use downtown::{Segment, downtown_map};
 pub use fit::TransitionCounts;
 pub use initial::{Initial, InitialError};
+pub use saved::SavedChainError;
 pub use stationary::NotConverged;
 
 use crate::nats::Nats;

@@ -1,19 +1,19 @@
 //! `veilwalk analyze`: how good a release is, computed rather than simulated.
 
-mod figures;
 mod json;
 mod real;
 mod text;
 
 use anyhow::{Result, bail};
+use veilwalk::analysis::plan::{Effort, Plan};
 use veilwalk::guarantee::Cover;
 use veilwalk::{Model, Promise, Start};
 
-use self::figures::{Effort, Plan};
 use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
 use crate::args::{ChainArgs, Chosen, Format, MechanismArgs};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
+use crate::progress::observed_stages;
 use crate::terminal;
 
 /// Compute how good a release is: distance, wrong states, entropy, drift, bounds
@@ -90,14 +90,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         origin,
         steps: args.own.steps,
         start,
-        real: real.as_ref(),
+        real: real.as_ref().map(|real| real.walks.as_slice()),
         levels: &args.levels,
         etas: &args.eta,
         simulate: args.simulate,
         seed: args.seed,
         effort: if args.thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
     };
-    let analysis = plan.carry_out()?;
+    let analysis = observed_stages(|observer| plan.carry_out(observer))?;
     let subject = args.subject(&model, &chosen, start, real.as_ref());
     match args.format {
         Format::Json => {

@@ -3,22 +3,23 @@
 use std::fmt::Write;
 
 use comfy_table::CellAlignment;
+use veilwalk::analysis::compare::{Basis, Comparison, Purpose, Setting};
 use veilwalk::guarantee::Figures;
 
-use super::row::{Basis, Purpose};
-use super::{Comparison, Setting};
+use super::command;
 use crate::command::analyze::{chance, nats, percent};
 use crate::terminal;
 
 pub(super) fn page(
-    setting: &Setting<'_>,
+    setting: &Setting,
     walks: &str,
     start: &str,
     comparisons: &[Comparison],
+    chain_flags: &str,
 ) -> String {
     let mut page = format!("Real walks: {walks}\nReleases start {start}\n");
     for comparison in comparisons {
-        section(&mut page, setting, comparison);
+        section(&mut page, setting, comparison, chain_flags);
     }
     let _ = writeln!(
         page,
@@ -36,7 +37,7 @@ pub(super) fn page(
     page.trim_end().to_owned()
 }
 
-fn section(page: &mut String, setting: &Setting<'_>, comparison: &Comparison) {
+fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_flags: &str) {
     let epsilon = comparison.epsilon;
     let _ = match comparison.basis {
         Basis::Radius(radius) => writeln!(
@@ -99,11 +100,11 @@ fn section(page: &mut String, setting: &Setting<'_>, comparison: &Comparison) {
     for remark in remarks.chain(bounds) {
         let _ = writeln!(page, "{}", terminal::wrapped(&remark));
     }
-    winners(page, comparison);
+    winners(page, comparison, chain_flags);
 }
 
-fn winners(page: &mut String, comparison: &Comparison) {
-    let mut commands: Vec<&str> = Vec::new();
+fn winners(page: &mut String, comparison: &Comparison, chain_flags: &str) {
+    let mut commands: Vec<String> = Vec::new();
     for purpose in Purpose::ALL {
         let Some((row, measured)) = comparison.winner(purpose) else { continue };
         let figure = purpose.figure(&measured.utility);
@@ -115,8 +116,9 @@ fn winners(page: &mut String, comparison: &Comparison) {
             }
         };
         let _ = writeln!(page, "  {what:<25} {:<20} {figure}", row.preset.to_string());
-        if !commands.contains(&row.command.as_str()) {
-            commands.push(&row.command);
+        let command = command(chain_flags, comparison, row.preset);
+        if !commands.contains(&command) {
+            commands.push(command);
         }
     }
     if let Some(smallest) = &comparison.vacuous {
@@ -132,7 +134,7 @@ fn winners(page: &mut String, comparison: &Comparison) {
         let shown = if long {
             command.replacen(" --mechanism", " \\\n      --mechanism", 1)
         } else {
-            command.to_owned()
+            command
         };
         let _ = writeln!(page, "    {shown}");
     }
