@@ -46,9 +46,7 @@ def command() -> Callable[..., str]:
     program = built("-p", "veilwalk-cli") / "veilwalk"
 
     def run(*words: object) -> str:
-        done = subprocess.run(
-            [program, *map(str, words)], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -11,9 +11,10 @@ import sys
 import time
 from pathlib import Path
 
-import veilwalk.spark
 from conftest import KEY
 from spark_session import session
+
+import veilwalk.spark
 
 
 def main(folder: Path) -> None:

@@ -8,10 +8,11 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
+from conftest import WALKS
 
 import veilwalk as vw
-from conftest import WALKS
 
 
 class _Balanced(html.parser.HTMLParser):
@@ -66,7 +67,7 @@ def _png(figure: Any) -> bytes:
 def test_plots(sharp: vw.Mechanism) -> None:
     errors = sharp.plot_errors(start="Caa", steps=30)
     left, right = errors.axes
-    assert len(left.lines[0].get_ydata()) == 31
+    assert len(np.asarray(left.lines[0].get_ydata())) == 31
     assert [line.get_label() for line in right.lines] == [f"over {n} nats" for n in (2, 5, 10, 15)]
     entropy = sharp.plot_entropy(steps=30)
     names = [tick.get_text() for tick in entropy.axes[0].get_yticklabels()]
@@ -75,7 +76,7 @@ def test_plots(sharp: vw.Mechanism) -> None:
     walk = sharp.plot_walk(WALKS["12"], releases=5)
     assert len(walk.axes[0].lines) == 6
     own = sharp.plot_walk(steps=12, start="Baa")
-    assert len(own.axes[0].lines[-1].get_ydata()) == 13
+    assert len(np.asarray(own.axes[0].lines[-1].get_ydata())) == 13
     for figure in (errors, entropy, walk, own):
         assert _png(figure).startswith(b"\x89PNG")
     with pytest.raises(vw.ParameterError, match="two states"):

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import KEY, WALKS, built
 
 import veilwalk as vw
-from conftest import KEY, WALKS, built
 
 MECHANISMS = ["paper", "sharp", "cell"]
 Json = Callable[..., dict[str, Any]]
@@ -28,7 +28,7 @@ def test_releases(name: str, credit: vw.Chain, command: Callable[..., str], tmp_
     # Rust
     keyed = built("-p", "veilwalk", "--example", "keyed") / "examples" / "keyed"
     for trajectory, walk in WALKS.items():
-        words = [keyed, KEY.decode(), name, "2", "3.5", trajectory, *walk]
+        words = [str(keyed), KEY.decode(), name, "2", "3.5", trajectory, *walk]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         assert done.stdout.split() == released[trajectory]
     # the command line
@@ -46,9 +46,7 @@ def test_releases(name: str, credit: vw.Chain, command: Callable[..., str], tmp_
 
 @pytest.mark.parametrize("name", [*MECHANISMS, "exponential"])
 @pytest.mark.parametrize("calibrate", ["theorem", "exact"])
-def test_kernels_and_losses(
-    name: str, calibrate: Any, credit: vw.Chain, command_json: Json
-) -> None:
+def test_kernels_and_losses(name: str, calibrate: Any, credit: vw.Chain, command_json: Json) -> None:
     m = vw.Mechanism(name, credit, epsilon=2, radius=3.5, calibrate=calibrate)
     promise = ["--chain", "credit", "--mechanism", name, "--epsilon", 2, "--radius", 3.5]
     promise += ["--calibrate", calibrate]

@@ -13,15 +13,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from conftest import KEY, WALKS
 
 import veilwalk as vw
-from conftest import KEY, WALKS
 
 pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'veilwalk[spark]'")
 pytestmark = [
@@ -135,23 +135,25 @@ def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit
     import veilwalk.spark
 
     df = spark.createDataFrame([("a", 0, "B"), ("a", 0, "A")], SCHEMA)
-    for call, message in [
+    refused: list[tuple[Callable[[], object], str]] = [
         (lambda: veilwalk.spark.privatize(df, sharp, key=None), "second release"),  # type: ignore[arg-type]
         (lambda: veilwalk.spark.privatize(df, sharp, key=b"short"), "at least 16"),
         (lambda: veilwalk.spark.privatize(df, sharp, key=KEY, step="when"), "no column 'when'"),
-        (lambda: veilwalk.spark.privatize(df, sharp, key=KEY, step="state"), "whole number or a time"),
+        (
+            lambda: veilwalk.spark.privatize(df, sharp, key=KEY, step="state"),
+            "whole number or a time",
+        ),
         (lambda: veilwalk.spark.privatize(df, b"nonsense", key=KEY), "not a mechanism"),
         (
-            lambda: veilwalk.spark.privatize(
-                df, vw.Mechanism("paper", credit, epsilon=1, radius=1), key=KEY
-            ),
+            lambda: veilwalk.spark.privatize(df, vw.Mechanism("paper", credit, epsilon=1, radius=1), key=KEY),
             "would be empty",
         ),
         (
             lambda: veilwalk.spark.privatize(df.selectExpr("*", "1.5 as x"), sharp, key=KEY, state="x"),
             "give texts or whole numbers",
         ),
-    ]:
+    ]
+    for call, message in refused:
         with pytest.raises(vw.VeilwalkError, match=message):
             call()
     with pytest.raises(Exception, match="has step 0 a second time"):
@@ -165,10 +167,7 @@ def write_batches(folder: Path, batches: list[list[tuple[str, int, str]]], first
     """One file for each micro-batch, in order of time."""
     folder.mkdir(exist_ok=True)
     for number, rows in enumerate(batches, first):
-        lines = [
-            json.dumps({"trajectory": name, "step": step, "state": state})
-            for name, step, state in rows
-        ]
+        lines = [json.dumps({"trajectory": name, "step": step, "state": state}) for name, step, state in rows]
         file = folder / f"{number:04}.json"
         file.write_text("\n".join(lines) + "\n")
         os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
@@ -214,9 +213,7 @@ def test_a_stream_releases_what_python_does(
     assert collected(spark.read.parquet(str(tmp_path / "out"))) == expected
 
 
-def test_a_stream_notices_rows_out_of_order(
-    spark: SparkSession, sharp: vw.Mechanism, tmp_path: Path
-) -> None:
+def test_a_stream_notices_rows_out_of_order(spark: SparkSession, sharp: vw.Mechanism, tmp_path: Path) -> None:
     batches = [[("a", 0, "B"), ("a", 2, "B")], [("a", 1, "A"), ("a", 2, "B"), ("a", 3, "B")]]
     for how in ("error", "drop"):
         folder = tmp_path / how

@@ -11,9 +11,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import KEY, WALKS
 
 import veilwalk as vw
-from conftest import KEY, WALKS
 
 ROWS = [(name, step, state) for name, walk in WALKS.items() for step, state in enumerate(walk)]
 COLUMNS: dict[str, list[Any]] = {
@@ -40,13 +40,9 @@ def grouped(frame: Any) -> dict[str, list[str]]:
 LONG: dict[str, Callable[[], Any]] = {
     "pandas": lambda: pd.DataFrame(COLUMNS),
     "pandas object": lambda: pd.DataFrame(COLUMNS).astype({"state": object, "trajectory": object}),
-    "pandas category": lambda: pd.DataFrame(COLUMNS).astype(
-        {"state": "category", "trajectory": "category"}
-    ),
+    "pandas category": lambda: pd.DataFrame(COLUMNS).astype({"state": "category", "trajectory": "category"}),
     "pandas arrow": lambda: pd.DataFrame(COLUMNS).astype({"state": "string[pyarrow]"}),
-    "pandas arrow dtype": lambda: pd.DataFrame(COLUMNS).astype(
-        {"state": pd.ArrowDtype(pa.large_string())}
-    ),
+    "pandas arrow dtype": lambda: pd.DataFrame(COLUMNS).astype({"state": pd.ArrowDtype(pa.large_string())}),
     "polars": lambda: pl.DataFrame(COLUMNS),
     "polars categorical": lambda: pl.DataFrame(COLUMNS).with_columns(
         pl.col("state").cast(pl.Categorical), pl.col("trajectory").cast(pl.Categorical)
@@ -54,25 +50,17 @@ LONG: dict[str, Callable[[], Any]] = {
     "polars enum": lambda: pl.DataFrame(COLUMNS).with_columns(
         pl.col("state").cast(pl.Enum(vw.Chain.credit().states))
     ),
-    "polars chunks": lambda: pl.concat(
-        [pl.DataFrame(COLUMNS)[:5], pl.DataFrame(COLUMNS)[5:]], rechunk=False
-    ),
+    "polars chunks": lambda: pl.concat([pl.DataFrame(COLUMNS)[:5], pl.DataFrame(COLUMNS)[5:]], rechunk=False),
     "arrow": lambda: pa.table(COLUMNS),
     "arrow batch": lambda: pa.RecordBatch.from_pydict(COLUMNS),
     "arrow slice": lambda: pa.concat_tables([pa.table(COLUMNS)] * 2).slice(len(ROWS), len(ROWS)),
     "arrow large": lambda: pa.table(COLUMNS).cast(
-        pa.schema(
-            [("trajectory", pa.large_string()), ("step", pa.int32()), ("state", pa.large_string())]
-        )
+        pa.schema([("trajectory", pa.large_string()), ("step", pa.int32()), ("state", pa.large_string())])
     ),
     "arrow view": lambda: pa.table(COLUMNS).cast(
-        pa.schema(
-            [("trajectory", pa.string_view()), ("step", pa.int64()), ("state", pa.string_view())]
-        )
+        pa.schema([("trajectory", pa.string_view()), ("step", pa.int64()), ("state", pa.string_view())])
     ),
-    "arrow dictionary": lambda: pa.table(
-        COLUMNS | {"state": pa.array(COLUMNS["state"]).dictionary_encode()}
-    ),
+    "arrow dictionary": lambda: pa.table(COLUMNS | {"state": pa.array(COLUMNS["state"]).dictionary_encode()}),
 }
 
 
@@ -164,7 +152,7 @@ def test_list_columns_come_back_in_kind(
 
 def test_columns_by_themselves(sharp: vw.Mechanism, expected: dict[str, list[str]]) -> None:
     walk, name = WALKS["12"], ["12"]
-    for column in (
+    columns: tuple[Any, ...] = (
         pl.Series("w", walk),
         pd.Series(walk, name="w"),
         pa.chunked_array([walk]),
@@ -173,7 +161,8 @@ def test_columns_by_themselves(sharp: vw.Mechanism, expected: dict[str, list[str
         np.array(walk, dtype=object),
         walk,
         tuple(walk),
-    ):
+    )
+    for column in columns:
         released: Any = sharp.privatize(column, names=name, key=KEY)
         assert type(released) is type(column)
         values = released.to_pylist() if hasattr(released, "to_pylist") else list(released)
@@ -183,7 +172,7 @@ def test_columns_by_themselves(sharp: vw.Mechanism, expected: dict[str, list[str
 
 
 def test_lists_tuples_dicts_and_arrays_come_back_in_kind(sharp: vw.Mechanism) -> None:
-    nested = [("B", "A"), ["A"], np.array(["Aa", "A"]), []]
+    nested: list[Any] = [("B", "A"), ["A"], np.array(["Aa", "A"]), []]
     released = sharp.privatize(nested)
     assert [type(walk) for walk in released] == [tuple, list, np.ndarray, list]
     assert [len(walk) for walk in released] == [2, 1, 2, 0]
@@ -223,7 +212,7 @@ def test_integers_are_labels_or_places(credit: vw.Chain) -> None:
         m.privatize(np.array([10, 20], dtype=np.uint8))
     sharp = vw.Mechanism("sharp", credit, epsilon=1, radius=3.5)
     for wrong in ([[1, 2]], np.array([1, 2]), pa.array([1, 2]), pl.Series([1, 2])):
-        with pytest.raises(vw.WalkError, match="states=\"numbers\""):
+        with pytest.raises(vw.WalkError, match='states="numbers"'):
             sharp.privatize(wrong)
     assert len(sharp.privatize(np.array([1, 2]), states="numbers")) == 2
 
@@ -232,7 +221,12 @@ def test_kept_columns_are_copied_and_others_are_not(sharp: vw.Mechanism) -> None
     table = pl.DataFrame(COLUMNS).with_columns(secret=pl.lit("x"), day=pl.lit(3))
     assert sharp.privatize(table).columns == ["trajectory", "step", "state"]
     with pytest.warns(vw.PrivacyWarning, match="day is released as it is"):
-        assert sharp.privatize(table, keep=["day"]).columns == ["trajectory", "step", "state", "day"]
+        assert sharp.privatize(table, keep=["day"]).columns == [
+            "trajectory",
+            "step",
+            "state",
+            "day",
+        ]
 
 
 def test_the_number_of_threads_does_not_show(sharp: vw.Mechanism) -> None:
@@ -340,9 +334,7 @@ BAD: list[tuple[Any, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("walks", "how", "message"), BAD, ids=[b[2] for b in BAD])
-def test_bad_walks_are_refused(
-    walks: Any, how: dict[str, Any], message: str, sharp: vw.Mechanism
-) -> None:
+def test_bad_walks_are_refused(walks: Any, how: dict[str, Any], message: str, sharp: vw.Mechanism) -> None:
     with pytest.raises(vw.VeilwalkError, match=re.escape(message)):
         sharp.privatize(walks, **how)
 

@@ -11,9 +11,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from conftest import KEY, WALKS
 
 import veilwalk as vw
-from conftest import KEY, WALKS
 
 
 def test_eight_threads_share_a_mechanism(sharp: vw.Mechanism) -> None:
@@ -75,9 +75,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted", time.monotonic(), flush=True)
 """
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, bufsize=1
-    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, bufsize=1)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "ready"
     time.sleep(0.7)

@@ -3,6 +3,28 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "Chain",
+    "ChainError",
+    "EmptyGuaranteeError",
+    "Mechanism",
+    "ParameterError",
+    "Session",
+    "SessionError",
+    "Source",
+    "VeilwalkError",
+    "WalkError",
+    "__version__",
+    "analyze",
+    "compare",
+    "release_list_column",
+    "release_lists",
+    "release_long",
+    "release_numbers",
+    "time_library",
+    "tune",
+]
+
 __version__: str
 
 class VeilwalkError(ValueError): ...
@@ -211,6 +233,4 @@ def release_list_column(
     names: list[str] | None,
     threads: int | None,
 ) -> Any: ...
-def time_library(
-    mechanism: Mechanism, source: Source, column: object
-) -> tuple[float, float, float]: ...
+def time_library(mechanism: Mechanism, source: Source, column: object) -> tuple[float, float, float]: ...

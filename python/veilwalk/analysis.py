@@ -224,7 +224,8 @@ class Comparison:
             else:
                 title = f"At equal exact loss {epsilon} for any one replaced state"
             header = ["mechanism", "wrong states", "mean distance", "entropy", "loss"]
-            rows, places = [], {}
+            rows: list[list[str]] = []
+            places: dict[str, int] = {}
             for row in comparison["rows"]:
                 if row["refused"] is not None:
                     continue
@@ -303,7 +304,7 @@ def compare(
     >>> import veilwalk as vw
     >>> c = vw.compare(vw.Chain.credit(), epsilon=3.5, radius=3.5, start="Baa")
     >>> c
-    Comparison(best for closeness: cell, typicality: cell, wrong_states: cell)
+    Comparison(best for closeness: cell, typicality: sharp, wrong_states: cell)
     >>> c.winner("wrong_states", basis="loss")
     'cell'
     """

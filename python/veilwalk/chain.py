@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from veilwalk import _native, html
-from veilwalk._native import ChainError
+from veilwalk import html
+from veilwalk._native import Chain as NativeChain
+from veilwalk._native import ChainError, ParameterError
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Chain:
     ...     [("sun", "sun", 0.8), ("sun", "rain", 0.2), ("rain", "sun", 1.0)]
     ... )
     >>> weather
-    Chain(2 states, 3 transitions, hash 9d7c…)
+    Chain(2 states, 3 transitions, hash 8d7e…)
     >>> weather.states
     ['sun', 'rain']
     >>> weather.row("sun")
@@ -50,22 +51,21 @@ class Chain:
     """
 
     __slots__ = ("_native",)
-    _native: _native.Chain
+    _native: NativeChain
 
     def __init__(self) -> None:
         raise TypeError(
-            "make a chain with Chain.credit(), downtown(), from_matrix(), from_transitions(), fit() "
-            "or read()"
+            "make a chain with Chain.credit(), downtown(), from_matrix(), from_transitions(), fit() or read()"
         )
 
     @classmethod
-    def _of(cls, native: _native.Chain) -> Chain:
+    def _of(cls, native: NativeChain) -> Chain:
         chain = object.__new__(cls)
         chain._native = native
         return chain
 
     @classmethod
-    def _told(cls, native: _native.Chain, initial: Initial) -> Chain:
+    def _told(cls, native: NativeChain, initial: Initial) -> Chain:
         if native.notes:
             import warnings
 
@@ -80,17 +80,17 @@ class Chain:
         >>> Chain.credit().closest_pair()
         ('B', 'Ba', 2.733...)
         """
-        return cls._of(_native.Chain.credit())._starting(initial)
+        return cls._of(NativeChain.credit())._starting(initial)
 
     @classmethod
     def downtown(cls, *, initial: Initial = "uniform") -> Chain:
         """A made-up network of 43 street segments."""
-        return cls._of(_native.Chain.downtown())._starting(initial)
+        return cls._of(NativeChain.downtown())._starting(initial)
 
     @classmethod
     def from_matrix(
         cls,
-        matrix: npt.ArrayLike | Sequence[Sequence[float]],
+        matrix: npt.NDArray[Any] | Iterable[Iterable[float]],
         labels: Iterable[object] | None = None,
         *,
         normalize: bool = False,
@@ -105,13 +105,13 @@ class Chain:
         >>> Chain.from_matrix([[0.5, 0.5], [1.0, 0.0]], labels=["work", "home"])
         Chain(2 states, 3 transitions, hash ...)
         """
-        rows = matrix.tolist() if hasattr(matrix, "tolist") else matrix
+        rows: Any = matrix.tolist() if hasattr(matrix, "tolist") else matrix
         try:
-            numbers = [[float(entry) for entry in row] for row in rows]  # type: ignore[union-attr]
+            numbers = [[float(entry) for entry in row] for row in rows]
         except (TypeError, ValueError) as error:
             raise ChainError(f"a matrix has rows of numbers: {error}") from None
         names = range(len(numbers)) if labels is None else labels
-        native = _native.Chain.from_matrix(
+        native = NativeChain.from_matrix(
             [label_text(label) for label in names], numbers, normalize, largest_component
         )
         return cls._told(native, initial)
@@ -129,7 +129,7 @@ class Chain:
         """Transitions (from, to, probability), or (from, to, count) with `counts=True`.
 
         >>> Chain.from_transitions({("a", "b"): 3, ("a", "a"): 1, ("b", "a"): 2}, counts=True).row("a")
-        {'b': 0.75, 'a': 0.25}
+        {'a': 0.25, 'b': 0.75}
         """
         if isinstance(transitions, Mapping):
             transitions = [(start, end, entry) for (start, end), entry in transitions.items()]
@@ -144,7 +144,7 @@ class Chain:
                 raise ChainError(
                     f"transition {place} is {row!r}; it has to be (from, to, number): {error}"
                 ) from None
-        native = _native.Chain.from_transitions(listed, counts, normalize, largest_component)
+        native = NativeChain.from_transitions(listed, counts, normalize, largest_component)
         return cls._told(native, initial)
 
     @classmethod
@@ -162,7 +162,7 @@ class Chain:
         no protection. A warning says so.
         """
         listed = [[label_text(state) for state in walk] for walk in walks]
-        native = _native.Chain.fit(listed, largest_component)
+        native = NativeChain.fit(listed, largest_component)
         warn(
             "this chain tells about the walks it was fitted on, and becomes public with everything "
             "released under it; fit on walks that need no protection"
@@ -179,7 +179,7 @@ class Chain:
         initial: Initial = "uniform",
     ) -> Chain:
         """Reads a file: a square matrix with labels, or a table `from,to,probability|count`."""
-        native = _native.Chain.read(os.fspath(path), normalize, largest_component)
+        native = NativeChain.read(os.fspath(path), normalize, largest_component)
         return cls._told(native, initial)
 
     def _starting(self, initial: Initial) -> Chain:
@@ -188,9 +188,7 @@ class Chain:
         if isinstance(initial, Mapping):
             unknown = [state for state in initial if label_text(state) not in self.states]
             if unknown:
-                raise _native.ParameterError(
-                    f"initial: {unknown[0]!r} is not a state of the chain"
-                )
+                raise ParameterError(f"initial: {unknown[0]!r} is not a state of the chain")
             by_label = {label_text(state): float(p) for state, p in initial.items()}
             return Chain._of(self._native.starting([by_label.get(s, 0.0) for s in self.states]))
         return Chain._of(self._native.starting(initial))
@@ -319,13 +317,11 @@ class Chain:
     @classmethod
     def from_bytes(cls, data: bytes) -> Chain:
         """The chain that was written as these bytes."""
-        return cls._of(_native.Chain.from_bytes(data))
+        return cls._of(NativeChain.from_bytes(data))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Chain.from_bytes, (self.to_bytes(),))
 
 
-Initial: TypeAlias = (
-    Literal["uniform", "stationary"] | State | Mapping[State, float] | Sequence[float]
-)
+Initial: TypeAlias = Literal["uniform", "stationary"] | State | Mapping[State, float] | Sequence[float]
 """Where released walks start."""

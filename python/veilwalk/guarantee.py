@@ -78,11 +78,7 @@ class Guarantee:
         return self._words
 
     def __repr__(self) -> str:
-        unit = (
-            f"radius={self.radius:g}"
-            if self.radius is not None
-            else f"substitutions={self.substitutions}"
-        )
+        unit = f"radius={self.radius:g}" if self.radius is not None else f"substitutions={self.substitutions}"
         empty = ", EMPTY" if self.vacuous else ""
         covered = f"covers {100 * self.covered_states:.0f} % of states"
         return f"Guarantee({self.mechanism}, epsilon={self.epsilon:g}, {unit}, {covered}{empty})"

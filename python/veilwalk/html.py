@@ -34,9 +34,7 @@ def paragraph(text: str, kind: str = "") -> str:
     return f'<p class="{kind}">{escape(text)}</p>'
 
 
-def table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], best: Iterable[tuple[int, int]] = ()
-) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], best: Iterable[tuple[int, int]] = ()) -> str:
     """A table whose columns after the first are numbers; cells in `best` stand out."""
     marked = set(best)
 
@@ -57,7 +55,6 @@ def table(
 def facts(rows: Iterable[tuple[str, str]]) -> str:
     """Names and values."""
     body = "".join(
-        f'<tr><td class="faint">{escape(name)}</td><td>{escape(value)}</td></tr>'
-        for name, value in rows
+        f'<tr><td class="faint">{escape(name)}</td><td>{escape(value)}</td></tr>' for name, value in rows
     )
     return f"<table><tbody>{body}</tbody></table>"

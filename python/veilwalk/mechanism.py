@@ -60,13 +60,9 @@ class Mechanism:
         calibrate: Literal["theorem", "exact"] | None = None,
     ) -> None:
         if not isinstance(chain, Chain):
-            raise ParameterError(
-                f"chain: a value of type {type(chain).__name__}; give a veilwalk.Chain"
-            )
+            raise ParameterError(f"chain: a value of type {type(chain).__name__}; give a veilwalk.Chain")
         if substitutions is not None and (
-            isinstance(substitutions, bool)
-            or not isinstance(substitutions, int)
-            or substitutions < 1
+            isinstance(substitutions, bool) or not isinstance(substitutions, int) or substitutions < 1
         ):
             raise ParameterError("substitutions has to be a whole number from 1 up")
         self.chain = chain
@@ -142,7 +138,9 @@ class Mechanism:
             if self._native.radius is not None
             else f"substitutions={self.substitutions}"
         )
-        return f"Mechanism({self.name!r}, epsilon={self._native.epsilon}, {unit}, on {len(self.chain)} states)"
+        return (
+            f"Mechanism({self.name!r}, epsilon={self._native.epsilon}, {unit}, on {len(self.chain)} states)"
+        )
 
     # What it promises
 

@@ -148,12 +148,16 @@ def walk(
         heights = [places[state] for state in copy]
         label = f"{releases} releases" if number == 0 else None
         axes.step(
-            range(len(copy)), heights, where="mid", color=_BLUE, alpha=0.16, linewidth=3, label=label
+            range(len(copy)),
+            heights,
+            where="mid",
+            color=_BLUE,
+            alpha=0.16,
+            linewidth=3,
+            label=label,
         )
     heights = [places[state] for state in walked]
-    axes.step(
-        range(len(walked)), heights, where="mid", color=_ORANGE, linewidth=1.8, label="real walk"
-    )
+    axes.step(range(len(walked)), heights, where="mid", color=_ORANGE, linewidth=1.8, label="real walk")
     every = max(1, len(states) // 30)
     axes.set_yticks(range(0, len(states), every), states[::every])
     axes.set_xlabel("step")

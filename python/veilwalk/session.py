@@ -10,6 +10,8 @@ from veilwalk.chain import State
 from veilwalk.source import source, warn_of_first
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from veilwalk.mechanism import Mechanism
 
 
@@ -116,7 +118,7 @@ class Session:
         """The walk is over: any further step is refused."""
         self._native.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -288,9 +288,7 @@ def stream(
                 allow_vacuous=True,
                 _saved=None if saved is None else bytes(saved),
             )
-        released = [
-            session.step(real) if session.released else session.start(real) for real in rows[state]
-        ]
+        released = [session.step(real) if session.released else session.start(real) for real in rows[state]]
         stored.update((session.to_bytes(), last))
         yield pd.DataFrame({trajectory: rows[trajectory], step: rows[step], state: released})
 

@@ -133,10 +133,7 @@ def _release(walks: Any, how: How) -> Any:
         listed = [list(walk) if _is_array(walk) else walk for walk in walks.values()]
         named = replace(how, names=[name_text(name) for name in walks])
         released = named.lists(listed, len(listed))
-        return {
-            name: _like(walk, new)
-            for (name, walk), new in zip(walks.items(), released, strict=True)
-        }
+        return {name: _like(walk, new) for (name, walk), new in zip(walks.items(), released, strict=True)}
     if isinstance(walks, list | tuple):
         return _lists(walks, how)
     hint = "; collect it first" if kind == "LazyFrame" else ""
@@ -163,7 +160,7 @@ def _lists(walks: list[Any] | tuple[Any, ...], how: How) -> Any:
     if not walks:
         return type(walks)()
     first = walks[0]
-    if isinstance(first, list | tuple) or _is_array(first) and getattr(first, "ndim", 0) == 1:
+    if isinstance(first, list | tuple) or (_is_array(first) and getattr(first, "ndim", 0) == 1):
         plain = [walk.tolist() if _is_array(walk) else walk for walk in walks]
         released = how.lists(plain, len(plain))
         return type(walks)(_like(walk, new) for walk, new in zip(walks, released, strict=True))
@@ -196,8 +193,7 @@ def _check_fit(how: How, dtype: Any) -> None:
     for number in numbers:
         if not limits.min <= number <= limits.max:
             raise WalkError(
-                f"the chain's state {number} does not fit into an array of type {dtype}; give larger "
-                "integers"
+                f"the chain's state {number} does not fit into an array of type {dtype}; give larger integers"
             )
 
 
@@ -421,9 +417,8 @@ class _Arrow(_Tables):
         import pyarrow as pa
 
         kind = column.type
-        return (
-            pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-        )
+        tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+        return any(is_such(kind) for is_such in tests)
 
     def native(self, column: Any, name: str) -> Any:
         return column
@@ -462,8 +457,7 @@ class _Pandas(_Tables):
     def native(self, column: Any, name: str) -> Any:
         if importlib.util.find_spec("pyarrow") is None:
             raise WalkError(
-                "tables of pandas are released through pyarrow, which is not installed; pip install "
-                "pyarrow"
+                "tables of pandas are released through pyarrow, which is not installed; pip install pyarrow"
             )
         import pyarrow as pa
 
@@ -489,7 +483,7 @@ class _Pandas(_Tables):
                 ordered=bool(like.dtype.ordered),
             )
         elif isinstance(like.dtype, pd.ArrowDtype):
-            made = pd.arrays.ArrowExtensionArray(array.cast(like.dtype.pyarrow_dtype))  # type: ignore[attr-defined]
+            made = pd.arrays.ArrowExtensionArray(array.cast(like.dtype.pyarrow_dtype))
         elif self.is_lists(like):
             made = pd.array(
                 [_like(old, new) for old, new in zip(like, array.to_pylist(), strict=True)],

@@ -294,12 +294,16 @@ impl Chain {
 
     /// The largest distance: from, to, nats.
     fn diameter(&self, py: Python<'_>) -> PyResult<(String, String, f64)> {
-        Ok(self.named(self.model(py)?.diameter()))
+        let model = self.model(py)?;
+        let pair = interrupt::run(py, move |_| Ok::<_, PyErr>(model.diameter()))?;
+        Ok(self.named(pair))
     }
 
     /// The closest two different states.
     fn closest_pair(&self, py: Python<'_>) -> PyResult<Option<(String, String, f64)>> {
-        Ok(self.model(py)?.closest_pair().map(|pair| self.named(pair)))
+        let model = self.model(py)?;
+        let pair = interrupt::run(py, move |_| Ok::<_, PyErr>(model.closest_pair()))?;
+        Ok(pair.map(|pair| self.named(pair)))
     }
 
     /// The distance between two states in nats.
@@ -312,8 +316,9 @@ impl Chain {
     ) -> PyResult<f64> {
         let (start, end) = (self.state("start", start)?, self.state("end", end)?);
         let model = self.model(py)?;
-        let table = if symmetric { model.symmetric() } else { model.directed() };
-        Ok(table.between(start, end).as_f64())
+        let there = model.directed().between(start, end);
+        let back = model.directed().between(end, start);
+        Ok(if symmetric { there.max(back) } else { there }.as_f64())
     }
 }
 

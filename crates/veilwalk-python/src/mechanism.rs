@@ -1,7 +1,7 @@
 //! A mechanism on a chain, as Python makes it.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -15,7 +15,7 @@ use veilwalk_io::ScaleFrom;
 
 use crate::bytes;
 use crate::chain::Chain;
-use crate::error::{ParameterError, parameter_error};
+use crate::error::{EmptyGuaranteeError, ParameterError, parameter_error};
 use crate::interrupt;
 use crate::labels::{Labels, Naming};
 use crate::release;
@@ -28,6 +28,7 @@ pub(crate) struct Mechanism {
     pub(crate) labels: Arc<Labels>,
     pub(crate) calibrate: ScaleFrom,
     calibration: Option<Calibrated>,
+    empty: OnceLock<Option<String>>,
     #[pyo3(get)]
     name: String,
 }
@@ -151,6 +152,7 @@ impl Mechanism {
             labels: chain.labels().clone(),
             calibrate: choice.calibrate,
             calibration,
+            empty: OnceLock::new(),
             name,
         })
     }
@@ -345,8 +347,18 @@ impl Mechanism {
     }
 
     /// Refuses a release that would protect nothing.
-    fn refuse_empty_guarantee(&self) -> PyResult<()> {
-        release::refuse_empty_guarantee(&self.mechanism)
+    pub(crate) fn refuse_empty_guarantee(&self, py: Python<'_>) -> PyResult<()> {
+        let empty = match self.empty.get() {
+            Some(known) => known,
+            None => {
+                let mechanism = self.mechanism.clone();
+                let found = interrupt::run(py, move |_| {
+                    Ok::<_, PyErr>(release::empty_guarantee(&mechanism))
+                })?;
+                self.empty.get_or_init(|| found)
+            }
+        };
+        empty.as_ref().map_or(Ok(()), |why| Err(EmptyGuaranteeError::new_err(why.clone())))
     }
 }
 

@@ -15,7 +15,7 @@ use veilwalk::random::{Secret, SourceKind, Unavailable};
 use veilwalk::session::Releaser;
 use veilwalk::{Start, StateId};
 
-use crate::error::{EmptyGuaranteeError, VeilwalkError, parameter_error};
+use crate::error::{VeilwalkError, parameter_error};
 use crate::interrupt::Stop;
 
 /// Where randomness comes from.
@@ -131,21 +131,22 @@ pub(crate) fn release<'n>(
     })
 }
 
-/// Refuses a release that would protect nothing.
-pub(crate) fn refuse_empty_guarantee(mechanism: &veilwalk::Mechanism) -> PyResult<()> {
-    let Some(promise) = mechanism.promise() else { return Ok(()) };
+/// Why a release would protect nothing, if it would.
+pub(crate) fn empty_guarantee(mechanism: &veilwalk::Mechanism) -> Option<String> {
+    let promise = mechanism.promise()?;
     let model = mechanism.model();
     if !Cover::new(model, promise.unit).is_vacuous() {
-        return Ok(());
+        return None;
     }
     let Some(closest) = model.closest_pair() else {
-        return Err(EmptyGuaranteeError::new_err(
+        return Some(
             "the guarantee would be empty: the chain has only one state, so there is nothing to \
-             protect; allow_vacuous=True releases without protection",
-        ));
+             protect; allow_vacuous=True releases without protection"
+                .to_owned(),
+        );
     };
     let label = |state| model.chain().label(state);
-    Err(EmptyGuaranteeError::new_err(format!(
+    Some(format!(
         "the guarantee would be empty: on this chain no two different walks are within {}, so \
          epsilon {} would protect nothing. The two closest states, {:?} and {:?}, are {smallest} \
          nats apart; protect at least those with radius={smallest}. m.guarantee() says what a radius \
@@ -155,5 +156,5 @@ pub(crate) fn refuse_empty_guarantee(mechanism: &veilwalk::Mechanism) -> PyResul
         label(closest.from),
         label(closest.to),
         smallest = radius_reaching(closest.distance),
-    )))
+    ))
 }

@@ -9,7 +9,7 @@ use veilwalk::{Start, StateId};
 use crate::error::{SessionError, VeilwalkError, session_error, walk_error};
 use crate::labels::{Labels, Naming};
 use crate::mechanism::Mechanism;
-use crate::release::{self, Source};
+use crate::release::Source;
 
 /// A walk that is released while it happens.
 #[pyclass(module = "veilwalk._native")]
@@ -48,7 +48,9 @@ impl Session {
 #[pymethods]
 impl Session {
     #[new]
+    #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn new(
+        py: Python<'_>,
         mechanism: &Mechanism,
         source: &Source,
         start: &Bound<'_, PyAny>,
@@ -58,7 +60,7 @@ impl Session {
         saved: Option<&[u8]>,
     ) -> PyResult<Self> {
         if !allow_vacuous {
-            release::refuse_empty_guarantee(&mechanism.mechanism)?;
+            mechanism.refuse_empty_guarantee(py)?;
         }
         let start = mechanism.start(start)?;
         let (inner, source) = (mechanism.mechanism.clone(), &source.0);
