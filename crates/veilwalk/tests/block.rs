@@ -4,29 +4,16 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{chance_of, credit, random_chain, scattered_chain, state};
+use common::{
+    blocks, chance_of, credit, exponential, radius, random_chain, scattered_chain, state,
+};
 use proptest::prelude::*;
 use veilwalk::analysis::{given_block, given_walk, unobserved};
 use veilwalk::guarantee::block_loss;
-use veilwalk::mechanism::{BlockLength, BlockMechanism, BlockWorkspace, ChainWeight, Unit};
+use veilwalk::mechanism::{BlockMechanism, BlockWorkspace, Unit};
 use veilwalk::random::{Randomness, Words};
-use veilwalk::session::{BlockReleaser, BlockSession, PushError};
-use veilwalk::{
-    Chain, Design, Distance, Mechanism, Model, Promise, Rule, Secret, Source, Start, StateId,
-};
-
-fn design(distance: Distance, chain_weight: &str) -> Design {
-    let chain_weight = chain_weight.parse::<ChainWeight>().unwrap();
-    Design { distance, rule: Rule::Exponential, chain_weight }
-}
-
-fn radius(epsilon: &str, radius: &str) -> Promise {
-    Promise::within_radius(epsilon.parse().unwrap(), radius.parse().unwrap())
-}
-
-fn blocks(model: &Arc<Model>, design: Design, promise: Promise, length: &str) -> BlockMechanism {
-    BlockMechanism::new(model.clone(), design, promise, length.parse().unwrap()).unwrap()
-}
+use veilwalk::session::BlockReleaser;
+use veilwalk::{Chain, Distance, Mechanism, Model, Promise, Source, Start, StateId};
 
 fn randomness(mechanism: &BlockMechanism, seed: u64) -> Randomness {
     Source::seeded(seed).open(mechanism.fingerprint()).unwrap()
@@ -88,7 +75,7 @@ fn blocks_of_one_step_are_the_exponential_rule() {
                 let substitutions =
                     Promise::for_substitutions(epsilon.parse().unwrap(), 2.try_into().unwrap());
                 for promise in [radius(epsilon, "3.5"), substitutions] {
-                    let design = design(distance, weight);
+                    let design = exponential(distance, weight);
                     let one = blocks(&model, design, promise, "1");
                     let rule = Mechanism::new(model.clone(), design, promise).unwrap();
                     assert_eq!(one.rounding_cost(), 0.0);
@@ -135,7 +122,7 @@ proptest! {
         let reals = real_states(model.chain(), &turns);
         let length = "all".parse().unwrap();
         let promise = radius(epsilon, "2.5");
-        let made = BlockMechanism::new(model.clone(), design(distance, weight), promise, length);
+        let made = BlockMechanism::new(model.clone(), exponential(distance, weight), promise, length);
         let Ok(whole) = made else { return Ok(()) };
         let from = reals[0];
         let law = whole.log_law(from, &reals);
@@ -185,7 +172,7 @@ proptest! {
         };
         let promise = Promise { epsilon: epsilon.parse().unwrap(), unit };
         let made = BlockMechanism::new(
-            model.clone(), design(distance, weight), promise, length.parse().unwrap()
+            model.clone(), exponential(distance, weight), promise, length.parse().unwrap()
         );
         let Ok(blocks) = made else { return Ok(()) };
         prop_assert!(blocks.rounding_cost() < 1e-5);
@@ -234,9 +221,9 @@ fn walk_law(blocks: &BlockMechanism, from: StateId, reals: &[StateId]) -> Vec<f6
 fn sampled_blocks_agree_with_the_law() {
     let small = Arc::new(Model::new(scattered_chain(6, 3, 5)).unwrap());
     let cases = [
-        (small.clone(), design(Distance::Symmetric, "0.5"), vec![0, 3, 3, 1, 5]),
-        (small, design(Distance::Cell, "0"), vec![2, 2, 4]),
-        (credit(), design(Distance::Directed, "0"), vec![6, 7, 6]),
+        (small.clone(), exponential(Distance::Symmetric, "0.5"), vec![0, 3, 3, 1, 5]),
+        (small, exponential(Distance::Cell, "0"), vec![2, 2, 4]),
+        (credit(), exponential(Distance::Directed, "0"), vec![6, 7, 6]),
     ];
     for (model, design, reals) in cases {
         let reals: Vec<_> = reals.into_iter().map(StateId::new).collect();
@@ -274,7 +261,7 @@ fn the_most_unlikely_block_is_still_released() {
         builder.transition(ids[i], ids[j], entry).unwrap();
     }
     let model = Arc::new(Model::new(builder.build(Default::default()).unwrap().0).unwrap());
-    let blocks = blocks(&model, design(Distance::Symmetric, "0.5"), radius("100", "1"), "all");
+    let blocks = blocks(&model, exponential(Distance::Symmetric, "0.5"), radius("100", "1"), "all");
     let reals: Vec<_> = (0..10_000).map(|t| ids[2 + t % 2]).collect();
     let mut randomness = randomness(&blocks, 1);
     let key = randomness.walk(b"test");
@@ -295,7 +282,7 @@ fn the_most_unlikely_block_is_still_released() {
 fn segments_change_nothing() {
     let model = Arc::new(Model::new(scattered_chain(40, 3, 7)).unwrap());
     for distance in [Distance::Symmetric, Distance::Cell] {
-        let blocks = blocks(&model, design(distance, "0.5"), radius("2", "3"), "300");
+        let blocks = blocks(&model, exponential(distance, "0.5"), radius("2", "3"), "300");
         let released = |mut space: BlockWorkspace| {
             let mut randomness = randomness(&blocks, 3);
             let key = randomness.walk(b"test");
@@ -323,7 +310,7 @@ fn mean_and_error(sample: &[f64]) -> (f64, f64) {
 #[test]
 fn a_delay_buys_accuracy_on_the_credit_chain() {
     let model = credit();
-    let design = design(Distance::Symmetric, "0.5");
+    let design = exponential(Distance::Symmetric, "0.5");
     let promise = radius("3.5", "3.5");
     let baa = state(&model, "Baa");
     for (length, wrong, distance) in [("1", 0.14, 0.46), ("5", 0.066, 0.20), ("all", 0.052, 0.16)] {
@@ -354,7 +341,7 @@ fn a_delay_buys_accuracy_on_the_credit_chain() {
 #[test]
 fn analysis_agrees_with_single_steps_and_with_the_sampler() {
     let model = credit();
-    let design = design(Distance::Symmetric, "0.5");
+    let design = exponential(Distance::Symmetric, "0.5");
     let real: Vec<_> = (0..21).map(|t| StateId::new([3, 3, 4, 5, 6, 6, 7][t % 7])).collect();
     let one = blocks(&model, design, radius("2", "3.5"), "1");
     let rule = Mechanism::new(model.clone(), design, radius("2", "3.5")).unwrap();
@@ -389,7 +376,7 @@ fn analysis_agrees_with_single_steps_and_with_the_sampler() {
 #[test]
 fn the_loss_of_a_block_grows_with_what_is_replaced_and_stays_within_the_bound() {
     let model = Arc::new(Model::new(scattered_chain(5, 3, 2)).unwrap());
-    let blocks = blocks(&model, design(Distance::Symmetric, "0.5"), radius("1", "2"), "4");
+    let blocks = blocks(&model, exponential(Distance::Symmetric, "0.5"), radius("1", "2"), "4");
     let at = |states: [usize; 4]| states.map(StateId::new);
     let real = at([0, 1, 2, 3]);
     assert_eq!(block_loss(&blocks, &real, &real), 0.0);
@@ -401,104 +388,4 @@ fn the_loss_of_a_block_grows_with_what_is_replaced_and_stays_within_the_bound() 
         assert!(loss > before && loss <= 0.5 * apart, "{loss} {apart}");
         before = loss;
     }
-}
-
-#[test]
-fn sessions_release_a_block_when_it_is_full_and_the_rest_at_the_end() {
-    let model = credit();
-    let source = Source::keyed(Secret::new(b"a secret of more than sixteen bytes").unwrap());
-    let real: Vec<_> = (0..24).map(|t| StateId::new([6, 7, 6, 6, 5][t % 5])).collect();
-    let mut all = Vec::new();
-    for length in ["1", "5", "23", "30", "all"] {
-        let blocks = Arc::new(blocks(
-            &model,
-            design(Distance::Symmetric, "0.5"),
-            radius("2", "3.5"),
-            length,
-        ));
-        let most = blocks.length().most_steps().get() as usize;
-        let run = || {
-            let mut session =
-                BlockSession::new(blocks.clone(), &source, Start::Initial, "w").unwrap();
-            let mut released: Vec<StateId> = Vec::new();
-            for (t, &real) in real.iter().enumerate() {
-                let now = session.push(real).unwrap();
-                let due = match t {
-                    0 => 1,
-                    _ if t % most == 0 => most,
-                    _ => 0,
-                };
-                assert_eq!(now.len(), due, "{length}, step {t}");
-                released.extend(now);
-                assert_eq!(session.waiting(), t % most);
-                assert_eq!(session.released(), released.len() as u64);
-            }
-            released.extend(session.finish());
-            released
-        };
-        let whole = run();
-        assert_eq!(whole, run(), "a repeated walk repeats its release");
-        assert_eq!(whole.len(), real.len());
-        assert!(whole.windows(2).all(|pair| model.chain().allows(pair[0], pair[1])));
-        let mut releaser = BlockReleaser::new(blocks.clone(), &source, Start::Initial).unwrap();
-        assert_eq!(releaser.release("w", &real).unwrap(), whole);
-        assert_ne!(releaser.release("v", &real).unwrap(), whole);
-        all.push(whole);
-    }
-    assert_ne!(all[1], all[2]);
-}
-
-#[test]
-fn what_a_session_does_not_take_leaves_it_where_it_was() {
-    let model = credit();
-    let length = BlockLength::Whole { longest: 2.try_into().unwrap() };
-    let design = design(Distance::Symmetric, "0.5");
-    let blocks = BlockMechanism::new(model, design, radius("2", "3.5"), length).unwrap();
-    let blocks = Arc::new(blocks);
-    let source = Source::seeded(1);
-    let mut session = BlockSession::new(blocks.clone(), &source, Start::First, "w").unwrap();
-    let x = StateId::new(4);
-    assert!(matches!(session.push(StateId::new(9)), Err(PushError::NoSuchState(_))));
-    assert_eq!(session.push(x), Ok(&[x][..]));
-    for _ in 0..2 {
-        assert_eq!(session.push(x), Ok(&[][..]));
-    }
-    assert_eq!(session.push(x), Err(PushError::TooLong { longest: 2 }));
-    assert_eq!(session.waiting(), 2);
-    assert_eq!(session.finish().len(), 2);
-    let mut releaser = BlockReleaser::new(blocks, &source, Start::First).unwrap();
-    assert_eq!(releaser.release("w", &[x; 4]), Err(PushError::TooLong { longest: 2 }));
-    assert_eq!(releaser.release("w", &[]), Ok(vec![]));
-    assert_eq!(releaser.release("w", &[x]), Ok(vec![x]));
-}
-
-/// A changed sampler releases other states for the same seed, and fails here.
-#[test]
-fn value_stability() {
-    let model = credit();
-    let real: Vec<_> = (0..16).map(|t| StateId::new(t % 9)).collect();
-    let released = |distance, length: &str| {
-        let blocks = blocks(&model, design(distance, "0.5"), radius("1", "3.5"), length);
-        let mut releaser =
-            BlockReleaser::new(Arc::new(blocks), &Source::seeded(1), Start::First).unwrap();
-        let released = releaser.release("test", &real).unwrap();
-        released.iter().map(|y| y.index().to_string()).collect::<String>()
-    };
-    let all = [
-        released(Distance::Symmetric, "1"),
-        released(Distance::Symmetric, "5"),
-        released(Distance::Directed, "all"),
-        released(Distance::Hamming, "5"),
-        released(Distance::Cell, "5"),
-    ];
-    assert_eq!(
-        all,
-        [
-            "0000122588888887",
-            "0111256677877644",
-            "0135665555576576",
-            "0122433223554566",
-            "0433222221144555"
-        ]
-    );
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use veilwalk::chain::{ChainBuilder, Entries};
-use veilwalk::mechanism::{Epsilon, Promise};
-use veilwalk::{Chain, Mechanism, Model, Preset, StateId};
+use veilwalk::mechanism::{BlockMechanism, Epsilon, Promise};
+use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Rule, StateId};
 
 pub(crate) fn credit() -> Arc<Model> {
     Arc::new(Model::new(Chain::credit()).unwrap())
@@ -29,6 +29,25 @@ pub(crate) fn promise(preset: Preset, epsilon: &str, radius: &str) -> Promise {
     } else {
         Promise::within_radius(epsilon, radius.parse().unwrap())
     }
+}
+
+pub(crate) fn radius(epsilon: &str, radius: &str) -> Promise {
+    Promise::within_radius(epsilon.parse().unwrap(), radius.parse().unwrap())
+}
+
+/// A design with the exponential rule, the one of blocks.
+pub(crate) fn exponential(distance: Distance, chain_weight: &str) -> Design {
+    let chain_weight = chain_weight.parse().unwrap();
+    Design { distance, rule: Rule::Exponential, chain_weight }
+}
+
+pub(crate) fn blocks(
+    model: &Arc<Model>,
+    design: Design,
+    promise: Promise,
+    length: &str,
+) -> BlockMechanism {
+    BlockMechanism::new(model.clone(), design, promise, length.parse().unwrap()).unwrap()
 }
 
 /// Irreducible chains with 2 to `most` states: a random cycle through all of them, then extra
