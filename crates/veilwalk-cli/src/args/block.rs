@@ -47,6 +47,14 @@ impl BlockArgs {
     }
 }
 
+/// `25` or `"all"`, for programs.
+pub(crate) fn block_value(length: BlockLength) -> serde_json::Value {
+    match length {
+        BlockLength::Steps(steps) => steps.get().into(),
+        BlockLength::Whole { .. } => "all".into(),
+    }
+}
+
 /// `25`, or `all`, as the flag has it.
 pub(crate) fn block_flag(length: BlockLength) -> String {
     match length {

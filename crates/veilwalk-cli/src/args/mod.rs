@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, blocks_in_words};
+pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{ChainArgs, ChainOptions, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs, calibrated};
 

@@ -84,7 +84,7 @@ pub use release::BlockWorkspace;
 
 use super::promise::{Epsilon, Promise, Unit};
 use super::scale::{self, CostScale, ScaleError};
-use super::{Design, Mechanism, Rule, cell};
+use super::{Design, Distance, Mechanism, Rule, cell};
 use crate::chain::StateId;
 use crate::distance::Metric;
 use crate::model::Model;
@@ -347,6 +347,22 @@ impl BlockMechanism {
         out.extend(space.costs.iter().map(|&cost| cost as f64 * per_unit));
     }
 
+    /// What the distance from a real state costs, for every released one, in nats. For distances
+    /// that ignore the last released state.
+    pub(crate) fn distance_costs_in_nats(&self, real: StateId) -> Vec<f64> {
+        let states: Vec<StateId> = self.model().chain().states().collect();
+        let mut distances = vec![Nats::ZERO; states.len()];
+        self.metric().fill(real, &states, real, &mut distances);
+        let per_unit = 1.0 / self.scale.denominator() as f64;
+        let cost = |d| self.scale.cost(d, Nats::ZERO) as f64 * per_unit;
+        distances.into_iter().map(cost).collect()
+    }
+
+    /// Whether a replaced state changes costs by so much for each nat, whatever the unit.
+    pub(crate) fn cost_goes_by_nats(&self) -> bool {
+        self.design().distance != Distance::Hamming
+    }
+
     /// Whether the distance of a candidate is the same whatever the last released state.
     fn distance_ignores_previous(&self) -> bool {
         self.design().distance.nearest().is_none()
@@ -403,7 +419,7 @@ fn left_of(epsilon: Rational, cost: u128) -> Option<Epsilon> {
 mod tests {
     use super::*;
     use crate::chain::Chain;
-    use crate::mechanism::{ChainWeight, Distance, Preset};
+    use crate::mechanism::{ChainWeight, Preset};
 
     fn design(distance: Distance) -> Design {
         Design { distance, rule: Rule::Exponential, chain_weight: ChainWeight::ZERO }
