@@ -4,35 +4,16 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{
-    blocks, chance_of, credit, exponential, radius, random_chain, scattered_chain, state,
-};
+use common::{blocks, chance_of, credit, exponential, radius, random_chain, scattered_chain};
 use proptest::prelude::*;
-use veilwalk::analysis::{given_block, given_walk, unobserved};
-use veilwalk::guarantee::block_loss;
+use veilwalk::analysis::{Origin, OwnWalks, given_block, unobserved};
+use veilwalk::guarantee::{block_loss, unwatched, worst_replacement};
 use veilwalk::mechanism::{BlockMechanism, BlockWorkspace, Unit};
-use veilwalk::random::{Randomness, Words};
-use veilwalk::session::BlockReleaser;
+use veilwalk::random::Randomness;
 use veilwalk::{Chain, Distance, Mechanism, Model, Promise, Source, Start, StateId};
 
 fn randomness(mechanism: &BlockMechanism, seed: u64) -> Randomness {
     Source::seeded(seed).open(mechanism.fingerprint()).unwrap()
-}
-
-/// A walk of the chain, from a state.
-fn walk(chain: &Chain, from: StateId, steps: usize, words: &mut impl Words) -> Vec<StateId> {
-    let mut walk = vec![from];
-    for _ in 0..steps {
-        let here = *walk.last().unwrap();
-        let mut left = (words.word() >> 11) as f64 / (1u64 << 53) as f64;
-        let place = chain.probabilities(here).iter().position(|p| {
-            left -= p;
-            left < 0.0
-        });
-        let last = chain.successors(here).len() - 1;
-        walk.push(chain.successors(here)[place.unwrap_or(last)]);
-    }
-    walk
 }
 
 /// Every path with its probability in logarithms, from the definition, in doubles.
@@ -283,11 +264,12 @@ fn segments_change_nothing() {
     let model = Arc::new(Model::new(scattered_chain(40, 3, 7)).unwrap());
     for distance in [Distance::Symmetric, Distance::Cell] {
         let blocks = blocks(&model, exponential(distance, "0.5"), radius("2", "3"), "300");
+        let own = OwnWalks::new(model.chain());
         let released = |mut space: BlockWorkspace| {
             let mut randomness = randomness(&blocks, 3);
             let key = randomness.walk(b"test");
             let words = randomness.at(&key, 0, None);
-            let reals = walk(model.chain(), StateId::new(4), 300, words);
+            let reals = own.walk(Origin::At(StateId::new(4)), 300, words);
             [300, 299, 40, 1]
                 .map(|n| blocks.release(StateId::new(9), &reals[..n], words, &mut space))
         };
@@ -295,81 +277,6 @@ fn segments_change_nothing() {
         for steps in [1, 2, 7, 17, 100, 299, 300, 1000] {
             assert_eq!(released(BlockWorkspace::with_segments(steps)), whole, "{steps}");
         }
-    }
-}
-
-fn mean_and_error(sample: &[f64]) -> (f64, f64) {
-    let n = sample.len() as f64;
-    let mean = sample.iter().sum::<f64>() / n;
-    let variance = sample.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-    (mean, (variance / n).sqrt())
-}
-
-/// Walks of 100 steps from Baa at one unit of epsilon per nat: exact for each real walk, averaged
-/// over 4,000 of the chain's walks.
-#[test]
-fn a_delay_buys_accuracy_on_the_credit_chain() {
-    let model = credit();
-    let design = exponential(Distance::Symmetric, "0.5");
-    let promise = radius("3.5", "3.5");
-    let baa = state(&model, "Baa");
-    for (length, wrong, distance) in [("1", 0.14, 0.46), ("5", 0.066, 0.20), ("all", 0.052, 0.16)] {
-        let blocks = blocks(&model, design, promise, length);
-        let mut randomness = randomness(&blocks, 1);
-        let key = randomness.walk(b"real walks");
-        let words = randomness.at(&key, 0, None);
-        let figures: Vec<_> = (0..4000)
-            .map(|_| {
-                let real = walk(model.chain(), baa, 100, words);
-                given_block::utility(&blocks, &real, Start::First, &[], &unobserved).unwrap()
-            })
-            .collect();
-        let of = |f: fn(&veilwalk::analysis::Utility) -> f64| {
-            mean_and_error(&figures.iter().map(f).collect::<Vec<_>>())
-        };
-        let w = of(|figures| figures.wrong_state_share);
-        let d = of(|figures| figures.mean_distance_nats);
-        println!("{length}: {w:.4?} {d:.4?}");
-        // Four standard errors, and half a unit of the last digit.
-        let digit = |known: f64| if known < 0.1 { 0.0005 } else { 0.005 };
-        assert!((w.0 - wrong).abs() < 4.0 * w.1 + digit(wrong), "{length}: {w:?}");
-        assert!((d.0 - distance).abs() < 4.0 * d.1 + 0.005, "{length}: {d:?}");
-    }
-}
-
-/// The figures by passes, the figures of the exponential rule, and the sampler agree.
-#[test]
-fn analysis_agrees_with_single_steps_and_with_the_sampler() {
-    let model = credit();
-    let design = exponential(Distance::Symmetric, "0.5");
-    let real: Vec<_> = (0..21).map(|t| StateId::new([3, 3, 4, 5, 6, 6, 7][t % 7])).collect();
-    let one = blocks(&model, design, radius("2", "3.5"), "1");
-    let rule = Mechanism::new(model.clone(), design, radius("2", "3.5")).unwrap();
-    let levels = [2.0, 6.0];
-    let by_blocks =
-        given_block::utility(&one, &real, Start::Initial, &levels, &unobserved).unwrap();
-    let by_steps = given_walk::utility(&rule, &real, Start::Initial, &levels, &unobserved).unwrap();
-    let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
-    for (a, b) in by_blocks.distance_by_step.iter().zip(&by_steps.distance_by_step) {
-        assert!(close(*a, *b));
-    }
-    assert!(close(by_blocks.entropy_nats.released, by_steps.entropy_nats.released));
-    assert!(close(by_blocks.exceedance[1].ever, by_steps.exceedance[1].ever));
-
-    let four = Arc::new(blocks(&model, design, radius("2", "3.5"), "4"));
-    let exact = given_block::utility(&four, &real, Start::First, &[], &unobserved).unwrap();
-    let mut releaser = BlockReleaser::new(four, &Source::seeded(5), Start::First).unwrap();
-    let n = 40_000;
-    let mut wrong = vec![0u64; real.len()];
-    for i in 0..n {
-        let released = releaser.release(&i.to_string(), &real).unwrap();
-        for (count, (y, x)) in wrong.iter_mut().zip(released.iter().zip(&real)) {
-            *count += u64::from(y != x);
-        }
-    }
-    for (t, &count) in wrong.iter().enumerate().skip(1) {
-        let p = exact.wrong_by_step[t];
-        assert!(chance_of(count, n, p) > 1e-9, "step {t}: {count} of {n} at {p}");
     }
 }
 
@@ -387,5 +294,56 @@ fn the_loss_of_a_block_grows_with_what_is_replaced_and_stays_within_the_bound() 
         let loss = block_loss(&blocks, &real, &other);
         assert!(loss > before && loss <= 0.5 * apart, "{loss} {apart}");
         before = loss;
+    }
+}
+
+/// The worst replacement by passes is the worst of all pairs by enumeration.
+#[test]
+fn the_worst_replacement_is_that_of_the_enumeration() {
+    let cases = [
+        (scattered_chain(4, 2, 3), Distance::Symmetric, "0.5", 3),
+        (scattered_chain(5, 3, 4), Distance::Directed, "0", 2),
+        (scattered_chain(4, 3, 5), Distance::Hamming, "1", 2),
+    ];
+    for (chain, distance, weight, steps) in cases {
+        let model = Arc::new(Model::new(chain).unwrap());
+        let design = exponential(distance, weight);
+        let blocks = blocks(&model, design, radius("3", "2"), "3");
+        let n = model.chain().len();
+        let block = |mut i: usize| -> Vec<StateId> {
+            let digit = |_| {
+                let digit = i % n;
+                i /= n;
+                StateId::new(digit)
+            };
+            (0..steps).map(digit).collect()
+        };
+        for nats in [2.0, f64::INFINITY] {
+            let near = |x, y| model.symmetric().between(x, y).as_f64() <= nats;
+            let mut oracle = 0.0f64;
+            for real in (0..n.pow(steps as u32)).map(block) {
+                for t in 0..steps {
+                    let others =
+                        model.chain().states().filter(|&y| y != real[t] && near(real[t], y));
+                    for other in others {
+                        let mut changed = real.clone();
+                        changed[t] = other;
+                        oracle = oracle.max(block_loss(&blocks, &real, &changed));
+                    }
+                }
+            }
+            let found = worst_replacement(&blocks, steps, near, &unwatched).unwrap();
+            let Some(found) = found else {
+                assert_eq!(oracle, 0.0);
+                continue;
+            };
+            assert_eq!(found.steps, steps);
+            assert!((found.max - oracle).abs() < 1e-9, "{distance}: {} {oracle}", found.max);
+            let id = |label: &String| model.chain().require(label).unwrap();
+            let real: Vec<StateId> = found.real.iter().map(id).collect();
+            let mut changed = real.clone();
+            changed[found.step - 1] = id(&found.other);
+            assert!((block_loss(&blocks, &real, &changed) - oracle).abs() < 1e-9);
+        }
     }
 }

@@ -92,6 +92,14 @@ pub(crate) fn chance_of(seen: u64, n: u64, p: f64) -> f64 {
     (-exponent).exp().min(1.0)
 }
 
+/// The mean of a sample, and its standard error.
+pub(crate) fn mean_and_error(sample: &[f64]) -> (f64, f64) {
+    let n = sample.len() as f64;
+    let mean = sample.iter().sum::<f64>() / n;
+    let variance = sample.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    (mean, (variance / n).sqrt())
+}
+
 /// A fixed chain without pattern: a cycle through all states, `degree - 1` more transitions from
 /// each, and probabilities that differ by up to a factor of a thousand.
 pub(crate) fn scattered_chain(states: usize, degree: usize, seed: u64) -> Chain {

@@ -8,6 +8,7 @@ use anyhow::Result;
 use comfy_table::CellAlignment;
 use serde_json::{Value, json};
 use veilwalk::analysis::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
+use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::{BlockLength, BlockMechanism, Epsilon, Unit};
 use veilwalk::{Design, Preset, Promise, Rule};
 
@@ -23,6 +24,8 @@ const DESIGN: Design = Design { rule: Rule::Exponential, ..Preset::Sharp.design(
 /// Blocks of several lengths at one promise.
 pub(super) struct Delay {
     promise: Promise,
+    /// Whether that promise protects nothing, so that no command would release walks under it.
+    vacuous: bool,
     rows: Vec<Row>,
 }
 
@@ -52,7 +55,8 @@ impl Delay {
             };
             rows.push(Row { length, command: command(setting, promise, length), outcome });
         }
-        Ok(Self { promise, rows })
+        let vacuous = Cover::new(setting.model, unit).is_vacuous();
+        Ok(Self { promise, vacuous, rows })
     }
 
     pub(super) fn to_json(&self) -> Value {
@@ -66,7 +70,7 @@ impl Delay {
                 value["wrong_state_share"] = json!(figures.wrong_state_share);
                 value["mean_distance_nats"] = json!(figures.mean_distance_nats);
                 value["entropy_nats"] = json!(figures.entropy_nats);
-                value["command"] = row.command.as_str().into();
+                value["command"] = json!((!self.vacuous).then_some(&row.command));
             }
             value
         };
@@ -129,7 +133,7 @@ impl Delay {
                 let _ = writeln!(page, "{}", terminal::wrapped(&remark));
             }
         }
-        let made = self.rows.iter().filter(|row| row.outcome.is_ok());
+        let made = self.rows.iter().filter(|row| row.outcome.is_ok() && !self.vacuous);
         if let Some(row) = made.filter(|row| row.length.most_steps().get() > 1).next_back() {
             let _ = writeln!(page, "    {}", row.command);
         }
@@ -176,7 +180,7 @@ fn with_error(estimate: Estimate, times: f64, digits: usize, unit: &str) -> Stri
 
 /// A bar whose length is a share of the longest, to an eighth of a character.
 fn bar(value: f64, largest: f64) -> String {
-    const WIDTH: f64 = 20.0;
+    const WIDTH: f64 = 16.0;
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if largest <= 0.0 {
         return String::new();
@@ -193,9 +197,9 @@ mod tests {
 
     #[test]
     fn bars_are_in_proportion_and_never_vanish() {
-        assert_eq!(bar(2.0, 2.0), "█".repeat(20));
-        assert_eq!(bar(1.0, 2.0), "█".repeat(10));
-        assert_eq!(bar(0.21, 2.0), "██▏");
+        assert_eq!(bar(2.0, 2.0), "█".repeat(16));
+        assert_eq!(bar(1.0, 2.0), "█".repeat(8));
+        assert_eq!(bar(0.27, 2.0), "██▏");
         assert_eq!(bar(1e-9, 2.0), "▏");
         assert_eq!(bar(0.0, 2.0), "");
         assert_eq!(bar(0.0, 0.0), "");
