@@ -106,7 +106,14 @@ pub(crate) fn with_labelled_progress<T>(
     result
 }
 
-/// The same for analysis, which says what stage it is at.
+/// The same for one stage of an analysis.
+pub(crate) fn observed<T>(label: &str, work: impl FnOnce(Observer<'_>) -> T) -> T {
+    with_progress(label, |watch| {
+        work(&|progress: Progress| watch(progress.done as f64 / progress.total.max(1) as f64))
+    })
+}
+
+/// The same for a whole analysis, which says what stage it is at.
 pub(crate) fn observed_stages<T>(work: impl FnOnce(Observer<'_>) -> T) -> T {
     with_labelled_progress(|tell| {
         work(&|progress: Progress| {

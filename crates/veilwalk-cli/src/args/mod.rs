@@ -1,5 +1,6 @@
 //! The flags that several subcommands share, and words for what they print.
 
+mod block;
 mod chain;
 mod mechanism;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
+pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{ChainArgs, ChainOptions, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs, calibrated};
 

@@ -203,11 +203,6 @@ impl CostScale {
         Rational::new(self.distance, self.common).expect("the denominator is positive")
     }
 
-    /// The part of a cost that the transition's weight makes, over the same.
-    pub(super) fn weight_cost(self, weight: Nats) -> u64 {
-        self.weight * u64::from(weight.units())
-    }
-
     pub(super) fn parts(self) -> [u64; 3] {
         [self.distance, self.weight, self.common]
     }

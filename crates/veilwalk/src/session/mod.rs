@@ -22,8 +22,10 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub use block::{BlockReleaser, BlockSession, PushError};
+pub use block::{BlockReleaser, BlockSession, BlockWalk, PushError, UnfilledBlock};
 pub use saved::ResumeError;
+
+use saved::Owner;
 
 use crate::chain::StateId;
 use crate::mechanism::{Mechanism, Workspace};
@@ -202,7 +204,7 @@ impl Session {
     /// The session in about fifty bytes, to be resumed later or elsewhere.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
-        saved::write(self)
+        self.owner().write(self.walk.released, self.walk.last)
     }
 
     /// Takes a saved session up again, with the same mechanism and name. The source is given anew:
@@ -219,7 +221,13 @@ impl Session {
         bytes: &[u8],
     ) -> Result<Self, ResumeError> {
         let mut session = Self::new(mechanism, source, start, name)?;
-        (session.walk.released, session.walk.last) = saved::read(&session, bytes)?;
+        (session.walk.released, session.walk.last) = session.owner().read(bytes)?;
         Ok(session)
+    }
+
+    fn owner(&self) -> Owner<'_> {
+        let mechanism = self.mechanism();
+        let fingerprint = mechanism.fingerprint();
+        Owner { model: mechanism.model(), mechanism: fingerprint, name: &self.name }
     }
 }

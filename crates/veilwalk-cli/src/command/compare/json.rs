@@ -6,12 +6,14 @@ use veilwalk::Preset;
 use veilwalk::analysis::compare::{Comparison, Setting};
 
 use super::command;
+use super::delay::Delay;
 
 pub(super) fn answer(
     setting: &Setting,
     walks: &str,
     start: &str,
     comparisons: &[Comparison],
+    delays: &[Delay],
     chain_flags: &str,
 ) -> Result<Value> {
     let comparisons = comparisons.iter().map(|each| comparison(each, chain_flags));
@@ -22,6 +24,7 @@ pub(super) fn answer(
         "start": start,
         "steps": setting.steps,
         "comparisons": comparisons.collect::<Result<Vec<_>>>()?,
+        "delays": delays.iter().map(|delay| delay.to_json(chain_flags)).collect::<Vec<_>>(),
     }))
 }
 

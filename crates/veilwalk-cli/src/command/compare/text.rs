@@ -7,6 +7,7 @@ use veilwalk::analysis::compare::{Basis, Comparison, Purpose, Setting};
 use veilwalk::guarantee::Figures;
 
 use super::command;
+use super::delay::Delay;
 use crate::command::analyze::{chance, nats, percent};
 use crate::terminal;
 
@@ -15,12 +16,14 @@ pub(super) fn page(
     walks: &str,
     start: &str,
     comparisons: &[Comparison],
+    delays: &[Delay],
     chain_flags: &str,
 ) -> String {
     let mut page = format!("Real walks: {walks}\nReleases start {start}\n");
     for comparison in comparisons {
         section(&mut page, setting, comparison, chain_flags);
     }
+    delays.iter().for_each(|delay| delay.section(&mut page, chain_flags));
     let _ = writeln!(
         page,
         "\n{:<14}of steps release another state than the real one\n\
