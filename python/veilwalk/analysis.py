@@ -177,6 +177,7 @@ def analyze(
         words = f"given ({_counted(len(listed), 'walk')}, {_counted(moves, 'step')})"
     figures.update(
         mechanism=mechanism.name,
+        block=None,
         promise=f"epsilon {native.epsilon}, {unit}",
         real_walks=words,
         start=_start_word(start, released_start),
@@ -238,7 +239,7 @@ class Comparison:
                         f"{100 * row['wrong_state_share']:.2f} %",
                         f"{row['mean_distance_nats']:.4f}",
                         f"{row['entropy_nats']['released']:.4f}",
-                        sign + ("∞" if loss["max"] is None else f"{loss['max']:.4f}"),
+                        sign + html.rounded_up(loss["max"]),
                     ]
                 )
                 real = row["entropy_nats"]["real"]

@@ -94,8 +94,7 @@ class Guarantee:
             ("by any other", "substitution_loss"),
         ]
 
-        def number(value: float | None) -> str:
-            return "∞" if value is None else f"{value:.4f}"
+        smallest = self.smallest_radius
 
         def bound(name: str) -> str:
             return "" if figures[name]["figures"] == "exact" else "≤ "
@@ -111,7 +110,10 @@ class Guarantee:
                         f"{100 * self.covered_states:.1f} % of {figures['states']}",
                     ),
                     ("pairs of states covered", f"{figures['covered_pairs']:,}"),
-                    ("smallest radius that protects anything", number(self.smallest_radius)),
+                    (
+                        "smallest radius that protects anything",
+                        "none" if smallest is None else f"{html.rounded_up(smallest)} nats",
+                    ),
                 ]
             ),
             html.table(
@@ -119,8 +121,8 @@ class Guarantee:
                 [
                     [
                         name,
-                        bound(key) + number(figures[key]["max"]),
-                        bound(key) + number(figures[key]["mean"]),
+                        bound(key) + html.rounded_up(figures[key]["max"]),
+                        bound(key) + html.rounded_up(figures[key]["mean"]),
                     ]
                     for name, key in losses
                 ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -9,15 +10,15 @@ _STYLE = """<style scoped>
 .vw{font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:60em;color:inherit}
 .vw h4{margin:.2em 0 .4em;font-size:1.05em;font-weight:600}
 .vw p{margin:.3em 0 .6em}
-.vw table{border-collapse:collapse;margin:.3em 0 .8em;font-variant-numeric:tabular-nums}
+.vw table{border-collapse:collapse;margin:.3em 0 .8em;font-size:inherit;color:inherit;
+font-variant-numeric:tabular-nums}
 .vw th,.vw td{padding:.15em .8em .15em 0;text-align:left;border:0;background:none;
 vertical-align:top;color:inherit}
-.vw th{font-weight:600;border-bottom:1px solid rgba(128,128,128,.5)}
+.vw th{font-weight:600;white-space:nowrap;border-bottom:1px solid rgba(128,128,128,.5)}
 .vw td.n,.vw th.n{text-align:right}
-.vw .best{font-weight:600;color:#0a7d5a}
+.vw .best{font-weight:600;color:#0e8f67}
 .vw .alarm{border-left:3px solid #c4461f;padding-left:.7em}
 .vw .faint{opacity:.7}
-.vw .bar{display:inline-block;height:.7em;background:#3b7dd8;border-radius:2px;vertical-align:baseline}
 </style>"""
 
 
@@ -50,6 +51,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], best: Iterable[t
         for r, row in enumerate(rows)
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def rounded_up(value: float | None) -> str:
+    """Four digits, the last rounded up: a loss that is shown is never below the real one."""
+    if value is None or math.isinf(value):
+        return "∞"
+    return f"{math.ceil(round(value * 1e4, 6)) / 1e4:.4f}"
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
