@@ -67,7 +67,7 @@ impl RealWalks {
                 Ok(state) => state,
                 Err(unknown) => {
                     let kind = ReadErrorKind::UnknownState(unknown);
-                    return Err(ReadError::new(name, Some(row.line), kind).into());
+                    return Err(ReadError::at(name, row.place, kind).into());
                 }
             };
             let place = match places.get(row.trajectory) {
