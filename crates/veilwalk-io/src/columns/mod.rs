@@ -62,6 +62,8 @@ pub(crate) struct ColumnReader<R: Read> {
     /// A batch of the decoder that is larger than a part.
     rest: Option<RecordBatch>,
     next_row: u64,
+    /// The most rows of a part.
+    rows: usize,
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is one for a whole file")]
@@ -131,7 +133,13 @@ impl<R: Read> ColumnReader<R> {
     }
 
     fn new(columns: Columns, decoder: Decoder<R>) -> Self {
-        Self { columns: Arc::new(columns), decoder, rest: None, next_row: 1 }
+        let rows = Self::rows_of(columns.shape);
+        Self { columns: Arc::new(columns), decoder, rest: None, next_row: 1, rows }
+    }
+
+    /// Gives fewer rows at a time.
+    pub(crate) fn make_parts_smaller_by(&mut self, factor: usize) {
+        self.rows = self.rows.div_ceil(factor);
     }
 
     fn rows_of(shape: Shape) -> usize {
@@ -154,7 +162,7 @@ impl<R: Read> ColumnReader<R> {
                 Some(batch) => break batch,
             }
         };
-        let count = batch.num_rows().min(Self::rows_of(self.columns.shape));
+        let count = batch.num_rows().min(self.rows);
         if count < batch.num_rows() {
             self.rest = Some(batch.slice(count, batch.num_rows() - count));
         }

@@ -43,7 +43,11 @@ pub(super) fn run<W: Write + Send>(
         sink.write(header)?;
     }
     let read = input.counter();
-    let parts = read_ahead(input.parts, engine.round);
+    let mut parts = input.parts;
+    if matches!(release.releasing, Releasing::Blocks(_)) {
+        parts.make_small();
+    }
+    let parts = read_ahead(parts, engine.round);
     std::thread::scope(|scope| {
         let (send, pieces) = sync_channel(engine.round);
         let writer = scope.spawn(move || write_behind(sink, &pieces));
@@ -495,7 +499,7 @@ impl<'a> Engine<'a> {
         releasers: &PerThread<BlockReleaser>,
         out: &mut Out,
     ) -> Result<(), Ended> {
-        const ROWS: usize = 1 << 14;
+        const ROWS: usize = 1 << 12;
         let mut waiting: Vec<Box<Waiting>> =
             shards.iter_mut().flat_map(BlockShard::take_open).collect();
         waiting.retain(|walk| walk.rows() > 0);

@@ -62,6 +62,16 @@ impl Parts {
         }
     }
 
+    /// Makes parts smaller, for releases that take long: between rounds of parts it is told how far
+    /// they have come, and they can be stopped.
+    pub(super) fn make_small(&mut self) {
+        const SMALLER: usize = 16;
+        match self {
+            Self::Text { cutter, .. } => cutter.limit_size(WalkInput::BLOCK / SMALLER),
+            Self::Columns(reader) => reader.make_parts_smaller_by(SMALLER),
+        }
+    }
+
     /// The next part, or nothing at the end.
     pub(super) fn next_part(&mut self) -> Result<Option<Part>, ReadError> {
         match self {

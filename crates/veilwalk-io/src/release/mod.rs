@@ -174,8 +174,9 @@ impl WalkRelease<'_> {
     ///
     /// # Errors
     ///
-    /// At the first thing in the input that is wrong, if something cannot be written or charged, and
-    /// if the watch says so. What was written until then should not be used.
+    /// At the first row that is wrong, at a walk that cannot be released (a row nearby that is wrong in
+    /// itself may be told instead), if something cannot be written or charged, and if the watch says
+    /// so. What was written until then should not be used.
     pub fn run<W: Write + Send>(
         &self,
         input: WalkInput,

