@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use veilwalk::analysis::{Observer, Progress};
+use veilwalk_io::ReleaseProgress;
 
-use crate::terminal;
+use crate::{args, terminal};
 
 /// The status of a program that Ctrl-C has ended, as shells have it.
 pub(crate) const STOPPED: u8 = 130;
@@ -106,7 +107,40 @@ pub(crate) fn with_labelled_progress<T>(
     result
 }
 
-/// The same for one stage of an analysis.
+/// A bar for a release: by bytes of the file if its size is known, else a count of states.
+pub(crate) fn releasing<T>(
+    size: Option<u64>,
+    work: impl FnOnce(&(dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync)) -> T,
+) -> T {
+    let started = Instant::now();
+    let bar = ProgressBar::with_draw_target(size, ProgressDrawTarget::hidden());
+    let template = match size {
+        Some(_) => "releasing {bar:30} {percent:>3} %, {msg}, {eta} left",
+        None => "releasing {spinner} {msg}",
+    };
+    let style = ProgressStyle::with_template(template);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let shown = AtomicBool::new(false);
+    let result = work(&|progress| {
+        let seconds = started.elapsed().as_secs_f64();
+        if seconds > 1.0 && io::stderr().is_terminal() {
+            if !shown.swap(true, Ordering::Relaxed) {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            let (states, rate) = (
+                args::counted(progress.states as usize, "state"),
+                args::rate(progress.states, seconds),
+            );
+            bar.set_message(format!("{states}, {rate} a second"));
+            bar.set_position(if size.is_some() { progress.bytes } else { progress.states });
+        }
+        if stop_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish_and_clear();
+    result
+}
+
+/// A bar for one stage of an analysis.
 pub(crate) fn observed<T>(label: &str, work: impl FnOnce(Observer<'_>) -> T) -> T {
     with_progress(label, |watch| {
         work(&|progress: Progress| watch(progress.done as f64 / progress.total.max(1) as f64))

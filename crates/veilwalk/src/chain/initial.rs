@@ -120,17 +120,17 @@ impl Initial {
         StateId::new(self.cumulative.partition_point(|&upto| upto <= pick))
     }
 
-    /// The running totals, one for each state.
-    pub(super) fn cumulative(&self) -> &[u64] {
+    /// Running totals of the weights, one for each state: the exact distribution in numbers.
+    #[must_use]
+    pub fn running_totals(&self) -> &[u64] {
         &self.cumulative
     }
 
-    /// The distribution with these running totals, if they are that for so many states.
-    pub(super) fn from_cumulative(cumulative: Vec<u64>, states: usize) -> Option<Self> {
-        let sound = cumulative.len() == states
-            && cumulative.is_sorted()
-            && cumulative.last().is_some_and(|&total| total > 0);
-        sound.then_some(Self { cumulative })
+    /// The distribution with these running totals; `None` if they go down or end at zero.
+    #[must_use]
+    pub fn from_running_totals(totals: Vec<u64>) -> Option<Self> {
+        let positive = totals.last().is_some_and(|&total| total > 0);
+        (positive && totals.is_sorted()).then_some(Self { cumulative: totals })
     }
 
     pub(super) fn hash_into(&self, number: &mut impl FnMut(u64)) {

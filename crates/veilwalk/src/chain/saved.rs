@@ -47,7 +47,7 @@ impl Chain {
             row_starts: self.row_starts.iter().map(|&n| n as u64).collect(),
             targets: self.targets.clone(),
             probabilities: self.probabilities.clone(),
-            initial: self.initial.cumulative().to_vec(),
+            initial: self.initial.running_totals().to_vec(),
         };
         let mut bytes = vec![VERSION];
         bytes.extend(postcard::to_allocvec(&saved).expect("numbers and texts always serialize"));
@@ -97,9 +97,11 @@ impl Saved {
         if !well_formed || structure::unreachable_pair(&row_starts, &self.targets).is_some() {
             return None;
         }
+        let initial = Initial::from_running_totals(self.initial)
+            .filter(|initial| initial.running_totals().len() == states)?;
         let weights = self.probabilities.iter().map(|&p| Nats::weight_of(p)).collect();
         Some(Chain {
-            initial: Initial::from_cumulative(self.initial, states)?,
+            initial,
             labels: self.labels,
             by_label,
             row_starts,
