@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
+use veilwalk::distance::CacheSize;
 use veilwalk::{Chain, Initial, Model, Start, StateId};
 
 use super::{counted, quoted};
@@ -40,12 +41,61 @@ pub(crate) struct ChainArgs {
 
     #[command(flatten)]
     options: ChainOptions,
+
+    #[command(flatten)]
+    distances: DistanceOptions,
+}
+
+/// Where distances come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chain")]
+pub(crate) struct DistanceOptions {
+    /// Where distances come from: a `table` of all pairs, searches `on-demand`, or `auto`: a table up
+    /// to 16,384 states. What is released is the same either way
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    distances: Distances,
+
+    /// How many states the searches that are kept for each thread may have seen, at some 30 bytes a
+    /// state; for distances on demand
+    #[arg(long, value_name = "STATES", default_value_t = CacheSize::default().0)]
+    distance_cache: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Distances {
+    /// A table up to 16,384 states, searches beyond
+    #[default]
+    Auto,
+    /// A table of all pairs
+    Table,
+    /// A search for each step
+    OnDemand,
+}
+
+impl DistanceOptions {
+    /// The chain with its distances.
+    pub(crate) fn model(&self, chain: Chain) -> Result<Model> {
+        let small = chain.len() <= Model::LARGEST_TABLE;
+        Ok(match self.distances {
+            Distances::Table => Model::new(chain)?,
+            Distances::Auto if small => Model::new(chain)?,
+            _ => Model::on_demand(chain, CacheSize(self.distance_cache)),
+        })
+    }
 }
 
 impl ChainArgs {
-    /// Reads the chain and computes its distances.
+    /// Reads the chain and computes its distances. A chain too large for a table of all distances is
+    /// refused.
     pub(crate) fn model(&self) -> Result<Arc<Model>> {
-        Ok(Arc::new(Model::new(self.chain()?)?))
+        let model = self.any_model()?;
+        model.require_tables()?;
+        Ok(model)
+    }
+
+    /// Reads a chain of any size, for what needs no table of all distances.
+    pub(crate) fn any_model(&self) -> Result<Arc<Model>> {
+        Ok(Arc::new(self.distances.model(self.chain()?)?))
     }
 
     /// The flags that give this chain again, for commands that are printed as advice.
@@ -59,6 +109,11 @@ impl ChainArgs {
         }
         if self.options.initial != "uniform" {
             flags += &format!(" --initial {}", quoted(&self.options.initial));
+        }
+        match self.distances.distances {
+            Distances::Auto => {}
+            Distances::Table => flags += " --distances table",
+            Distances::OnDemand => flags += " --distances on-demand",
         }
         flags
     }

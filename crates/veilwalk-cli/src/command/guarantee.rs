@@ -34,7 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let model = args.chain.model()?;
+    let model = args.chain.any_model()?;
     let chosen = args.mechanism.on(&model)?;
     let effort = if args.all_pairs { Effort::UNLIMITED } else { Effort::default() };
     let guarantee = with_progress("comparing states", |watch| {

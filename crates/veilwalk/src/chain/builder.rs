@@ -251,6 +251,7 @@ impl ChainBuilder {
 
     /// Sorts the transitions, and refuses one that is there twice.
     fn refuse_duplicates(&mut self) -> Result<(), ChainError> {
+        // Most come in order, which a stable sort notices.
         self.edges.sort_by_key(|&(from, to, _)| (from, to));
         match self.edges.windows(2).find(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1)) {
             None => Ok(()),

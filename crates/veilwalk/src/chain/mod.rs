@@ -6,13 +6,16 @@
 //!
 //! A [`Chain`] is immutable and checked: every row is a probability distribution, every state can
 //! be left, and every state can be reached from every other. Build one with a [`ChainBuilder`], or
-//! take a built-in one ([`Chain::credit`], [`Chain::downtown`]).
+//! take a built-in one ([`Chain::credit`], [`Chain::downtown`]) or a made-up one of any size
+//! ([`Chain::grid`]).
 
 mod builder;
 mod credit;
 mod downtown;
 mod fit;
+mod grid;
 mod initial;
+mod numbers;
 mod stationary;
 mod structure;
 
@@ -27,6 +30,7 @@ pub use builder::{
 };
 pub use downtown::{Segment, downtown_map};
 pub use fit::TransitionCounts;
+pub use grid::{Grid, GridTooLarge};
 pub use initial::{Initial, InitialError};
 pub use stationary::NotConverged;
 

@@ -70,7 +70,8 @@ impl Cells {
         let (states, transitions) = (chain.len(), chain.transitions());
         let entries = states as u64 * transitions as u64;
         let too_wide = chain.largest_out_degree() > usize::from(u16::MAX);
-        if entries > Self::MOST_ENTRIES || too_wide {
+        let too_many = states > crate::model::Model::LARGEST_TABLE;
+        if entries > Self::MOST_ENTRIES || too_wide || too_many {
             return Err(CellsTooLarge { states, transitions, entries });
         }
         Ok(())

@@ -7,23 +7,20 @@
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
 
-/// The transitions of a chain turned around: for each state, who can move to it, and at what
-/// weight. Self-loops are left out, since no shortest path takes one.
+/// The transitions of a chain as lists of neighbours: for each state, who is one move away, and at
+/// what weight. Self-loops are left out, since no shortest path takes one.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct Edges {
     starts: Vec<usize>,
     edges: Vec<(StateId, Nats)>,
 }
 
-impl Incoming {
-    pub(super) fn new(chain: &Chain) -> Self {
+impl Edges {
+    /// For each state, those that can move to it.
+    pub(super) fn incoming(chain: &Chain) -> Self {
         let mut starts = vec![0; chain.len() + 1];
-        let moves = |from: StateId| {
-            let row = chain.successors(from).iter().zip(chain.weights(from));
-            row.filter(move |(to, _)| **to != from)
-        };
         for from in chain.states() {
-            moves(from).for_each(|(to, _)| starts[to.index() + 1] += 1);
+            moves(chain, from).for_each(|(to, _)| starts[to.index() + 1] += 1);
         }
         for i in 0..chain.len() {
             starts[i + 1] += starts[i];
@@ -31,17 +28,39 @@ impl Incoming {
         let mut next = starts.clone();
         let mut edges = vec![(StateId::new(0), Nats::ZERO); starts[chain.len()]];
         for from in chain.states() {
-            for (to, weight) in moves(from) {
-                edges[next[to.index()]] = (from, *weight);
+            for (to, weight) in moves(chain, from) {
+                edges[next[to.index()]] = (from, weight);
                 next[to.index()] += 1;
             }
         }
         Self { starts, edges }
     }
 
-    fn to(&self, state: StateId) -> &[(StateId, Nats)] {
+    /// For each state, those that it can move to.
+    pub(super) fn outgoing(chain: &Chain) -> Self {
+        let mut starts = Vec::with_capacity(chain.len() + 1);
+        let mut edges = Vec::with_capacity(chain.transitions());
+        starts.push(0);
+        for from in chain.states() {
+            edges.extend(moves(chain, from));
+            starts.push(edges.len());
+        }
+        Self { starts, edges }
+    }
+
+    pub(super) fn states(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    #[inline]
+    pub(super) fn of(&self, state: StateId) -> &[(StateId, Nats)] {
         &self.edges[self.starts[state.index()]..self.starts[state.index() + 1]]
     }
+}
+
+fn moves(chain: &Chain, from: StateId) -> impl Iterator<Item = (StateId, Nats)> {
+    let row = chain.successors(from).iter().copied().zip(chain.weights(from).iter().copied());
+    row.filter(move |(to, _)| *to != from)
 }
 
 /// Writes the distance from each state to `target` into `row`.
@@ -51,7 +70,7 @@ impl Incoming {
 /// O(|E|) for chains whose lightest transitions are not far below the width of a bucket, with as
 /// many buckets as the heaviest transition spans.
 pub(super) fn distances_to(
-    incoming: &Incoming,
+    incoming: &Edges,
     target: StateId,
     row: &mut [Nats],
     queue: &mut Buckets,
@@ -60,7 +79,7 @@ pub(super) fn distances_to(
     row[target.index()] = Nats::ZERO;
     queue.push(Nats::ZERO, target);
     while let Some((distance, state)) = queue.pop(row) {
-        for &(source, weight) in incoming.to(state) {
+        for &(source, weight) in incoming.of(state) {
             let through = weight.saturating_add(distance);
             if through < row[source.index()] {
                 row[source.index()] = through;
@@ -96,7 +115,7 @@ impl Buckets {
     const MOST_SPANNED: u32 = 1024;
 
     /// An empty queue for one search after the other on a chain.
-    pub(super) fn new(incoming: &Incoming) -> Self {
+    pub(super) fn new(incoming: &Edges) -> Self {
         let heaviest = incoming.edges.iter().map(|(_, weight)| weight.units()).max().unwrap_or(0);
         let bits = u32::BITS - heaviest.leading_zeros();
         let shift = bits.saturating_sub(Self::MOST_SPANNED.ilog2());
@@ -106,7 +125,7 @@ impl Buckets {
             round: Vec::new(),
             current: 0,
             waiting: 0,
-            taken_at: vec![Nats::MAX; incoming.starts.len() - 1],
+            taken_at: vec![Nats::MAX; incoming.states()],
         }
     }
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::dense;
-use super::search::{Buckets, Incoming, distances_to};
+use super::search::{Buckets, Edges, distances_to};
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
 
@@ -33,7 +33,7 @@ impl DistanceTable {
 
     fn by_searches(chain: &Chain) -> Vec<Nats> {
         let states = chain.len();
-        let incoming = Incoming::new(chain);
+        let incoming = Edges::incoming(chain);
         let mut rows = vec![Nats::ZERO; states * states];
         rows.par_chunks_mut(states).enumerate().for_each_init(
             || Buckets::new(&incoming),

@@ -46,7 +46,7 @@ pub use scale::{CostScale, ScaleError};
 use cell::{Calibration, CellScale};
 
 use crate::chain::StateId;
-use crate::distance::{CellsTooLarge, Directed, Hamming, Metric, Nearest, Symmetric};
+use crate::distance::{CellsTooLarge, Hamming, Metric, Nearest};
 use crate::model::Model;
 use crate::nats::Nats;
 use crate::random::{ExpCoin, Words};
@@ -182,8 +182,8 @@ impl Mechanism {
 
     fn assemble(model: Arc<Model>, design: Design, scales: Scales) -> Result<Self, CellsTooLarge> {
         let metric: Arc<dyn Metric> = match design.distance {
-            Distance::Directed => Arc::new(Directed(model.directed().clone())),
-            Distance::Symmetric => Arc::new(Symmetric(model.symmetric().clone())),
+            Distance::Directed => model.directed_metric(),
+            Distance::Symmetric => model.symmetric_metric(),
             Distance::Hamming => Arc::new(Hamming),
             Distance::Cell => Arc::new(cell::ByRadius(model.cells(Nearest::Directed)?.clone())),
             Distance::CellSymmetric => {

@@ -223,6 +223,7 @@ impl BlockMechanism {
         if design.rule != Rule::Exponential {
             return Err(BlockError::Rule(design.rule));
         }
+        model.require_tables().map_err(ScaleError::from)?;
         let times = times_paid(&model, promise.unit, length);
         // The scale fixes how fine messages are, and that what is left for the scale. Messages are as
         // fine as their floats but for extreme scales, so the first guess is nearly always right.
