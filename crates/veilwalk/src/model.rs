@@ -8,11 +8,13 @@ use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
-use crate::chain::{Chain, ChainHash, StateId};
+use crate::chain::{Chain, ChainHash, Initial, StateId};
 use crate::distance::{
     CacheSize, Cells, CellsTooLarge, Directed, DistanceTable, Metric, Nearest, OnDemand,
     SearchedDirected, SearchedSymmetric, Symmetric,
 };
+use crate::mechanism::cell::{self, Calibration, CellScale};
+use crate::mechanism::{Design, Promise};
 use crate::nats::Nats;
 
 /// A chain with the distances between its states.
@@ -24,6 +26,31 @@ pub struct Model {
     symmetric: OnceLock<Arc<DistanceTable>>,
     cells: [OnceLock<Arc<Cells>>; 2],
     closest_pair: OnceLock<Option<Pair>>,
+    certified: Vec<Certified>,
+}
+
+/// What was computed of a model before, for [`Model::with_tables`].
+#[derive(Debug, Default)]
+pub struct Tables {
+    /// All distances, from every state to every state, and the larger of the two directions.
+    pub distances: Option<(Arc<DistanceTable>, Arc<DistanceTable>)>,
+    /// Cells, with what "nearest" means for them.
+    pub cells: Vec<(Nearest, Arc<Cells>)>,
+    /// Scales that were calibrated.
+    pub certified: Vec<Certified>,
+}
+
+/// The scales of a mechanism that goes by cells, calibrated before.
+#[derive(Clone, Debug)]
+pub struct Certified {
+    /// The mechanism's choices.
+    pub design: Design,
+    /// What it promises.
+    pub promise: Promise,
+    /// How the scales were found.
+    pub calibration: Calibration,
+    /// The scale of each last released state, and what is certified of it.
+    pub scales: Arc<[CellScale]>,
 }
 
 /// Two states and how far apart they are.
@@ -48,6 +75,18 @@ pub struct Pair {
 pub struct TooLarge {
     /// How many states the chain has.
     pub states: usize,
+}
+
+impl Certified {
+    /// Whether there is one scale for each state, none above what the promise allows at most. (That
+    /// they keep the promise is for [`check_certificate`](crate::guarantee::check_certificate).)
+    #[must_use]
+    pub fn fits(&self, chain: &Chain) -> bool {
+        let allowed = cell::allowed(self.promise);
+        self.scales.len() == chain.len()
+            && self.design.distance.nearest().is_some()
+            && self.scales.iter().all(|c| c.scale.eta() <= allowed)
+    }
 }
 
 impl Model {
@@ -94,7 +133,58 @@ impl Model {
             symmetric: OnceLock::new(),
             cells: Default::default(),
             closest_pair: OnceLock::new(),
+            certified: Vec::new(),
         }
+    }
+
+    /// A chain with what was computed for it before. Everything is taken as it is: a mechanism's
+    /// promise rests on the tables and scales being those of this chain.
+    #[must_use]
+    pub fn with_tables(chain: Chain, tables: Tables) -> Self {
+        let mut model = Self::without_distances(chain, None);
+        model.certified = tables.certified;
+        if let Some((directed, symmetric)) = tables.distances {
+            let _ = model.directed.set(directed);
+            let _ = model.symmetric.set(symmetric);
+        } else if model.require_tables().is_err() {
+            let on_demand = OnDemand::new(&model.chain, CacheSize::default());
+            model.on_demand = Some(Arc::new(on_demand));
+        }
+        for (nearest, cells) in tables.cells {
+            let _ = model.cells[nearest as usize].set(cells);
+        }
+        model
+    }
+
+    /// Scales that were calibrated for this before.
+    pub(crate) fn certified(
+        &self,
+        design: Design,
+        promise: Promise,
+        calibration: Calibration,
+    ) -> Option<&Arc<[CellScale]>> {
+        let wanted =
+            |c: &&Certified| (c.design, c.promise, c.calibration) == (design, promise, calibration);
+        self.certified.iter().find(wanted).map(|c| &c.scales)
+    }
+
+    /// All scales that were calibrated before.
+    #[must_use]
+    pub fn all_certified(&self) -> &[Certified] {
+        &self.certified
+    }
+
+    /// Cells that have been computed already.
+    #[must_use]
+    pub fn ready_cells(&self, nearest: Nearest) -> Option<&Arc<Cells>> {
+        self.cells[nearest as usize].get()
+    }
+
+    /// The same model under another initial distribution. Distances, cells and scales do not depend
+    /// on it.
+    #[must_use]
+    pub fn with_initial(self, initial: Initial) -> Self {
+        Self { chain: self.chain.with_initial(initial), ..self }
     }
 
     /// Whether there can be a table of all distances, which the exact audit, calibration, cells,

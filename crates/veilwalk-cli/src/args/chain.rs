@@ -25,17 +25,26 @@ pub(crate) struct ChainOptions {
     largest_component: bool,
 
     /// Where released walks start: `uniform`, `stationary`, a state, or a CSV file with the columns
-    /// `state` and `probability`
-    #[arg(long, value_name = "WHERE", default_value = "uniform")]
-    initial: String,
+    /// `state` and `probability`. The default is `uniform`; for a compiled model, what it was compiled
+    /// with
+    #[arg(long, value_name = "WHERE")]
+    initial: Option<String>,
+}
+
+/// What a chain was read from.
+pub(crate) enum Loaded {
+    /// A table of its moves, or the program itself.
+    Chain(Chain),
+    /// A compiled model.
+    Model(Box<Model>),
 }
 
 /// A chain, by flag.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chain")]
 pub(crate) struct ChainArgs {
-    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, or transitions with the
-    /// header `from,to,probability` or `from,to,count`
+    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, transitions with the
+    /// header `from,to,probability` or `from,to,count`, or a model that `veilwalk chain compile` wrote
     #[arg(long, value_name = "CHAIN")]
     chain: String,
 
@@ -73,14 +82,35 @@ enum Distances {
 }
 
 impl DistanceOptions {
-    /// The chain with its distances.
-    pub(crate) fn model(&self, chain: Chain) -> Result<Model> {
+    /// The chain with its distances: those it was compiled with, if that is what is asked for.
+    pub(crate) fn model(&self, loaded: Loaded) -> Result<Model> {
+        let chain = match &loaded {
+            Loaded::Chain(chain) => chain,
+            Loaded::Model(model) => model.chain(),
+        };
         let small = chain.len() <= Model::LARGEST_TABLE;
-        Ok(match self.distances {
-            Distances::Table => Model::new(chain)?,
-            Distances::Auto if small => Model::new(chain)?,
-            _ => Model::on_demand(chain, CacheSize(self.distance_cache)),
+        let table = match self.distances {
+            Distances::Table => true,
+            Distances::Auto => small,
+            Distances::OnDemand => false,
+        };
+        Ok(match loaded {
+            Loaded::Model(model) if table => {
+                model.require_tables()?;
+                *model
+            }
+            Loaded::Chain(chain) if table => Model::new(chain)?,
+            loaded => Model::on_demand(loaded.chain(), CacheSize(self.distance_cache)),
         })
+    }
+}
+
+impl Loaded {
+    fn chain(self) -> Chain {
+        match self {
+            Self::Chain(chain) => chain,
+            Self::Model(model) => model.chain().clone(),
+        }
     }
 }
 
@@ -95,7 +125,7 @@ impl ChainArgs {
 
     /// Reads a chain of any size, for what needs no table of all distances.
     pub(crate) fn any_model(&self) -> Result<Arc<Model>> {
-        Ok(Arc::new(self.distances.model(self.chain()?)?))
+        Ok(Arc::new(self.distances.model(self.options.read(&self.chain)?)?))
     }
 
     /// The flags that give this chain again, for commands that are printed as advice.
@@ -107,8 +137,8 @@ impl ChainArgs {
         if self.options.largest_component {
             flags += " --largest-component";
         }
-        if self.options.initial != "uniform" {
-            flags += &format!(" --initial {}", quoted(&self.options.initial));
+        if let Some(initial) = &self.options.initial {
+            flags += &format!(" --initial {}", quoted(initial));
         }
         match self.distances.distances {
             Distances::Auto => {}
@@ -117,17 +147,12 @@ impl ChainArgs {
         }
         flags
     }
-
-    /// Reads the chain alone.
-    pub(crate) fn chain(&self) -> Result<Chain> {
-        self.options.read(&self.chain)
-    }
 }
 
 impl ChainOptions {
-    /// Reads a built-in chain or a file, says what was changed on the way, and sets where walks
-    /// start.
-    pub(crate) fn read(&self, name: &str) -> Result<Chain> {
+    /// Reads a built-in chain, a file or a compiled model, says what was changed on the way, and sets
+    /// where walks start.
+    pub(crate) fn read(&self, name: &str) -> Result<Loaded> {
         let chain = match name {
             "credit" => Chain::credit(),
             "downtown" => Chain::downtown(),
@@ -138,13 +163,42 @@ impl ChainOptions {
                          `credit` and `downtown`"
                     );
                 }
-                let (chain, report) = veilwalk_io::read_chain(Path::new(path), self.build())?;
-                tell(path, &report);
+                let path = Path::new(path);
+                if path.is_file() && veilwalk_io::is_model(path)? {
+                    return self.read_model(path);
+                }
+                let (chain, report) = veilwalk_io::read_chain(path, self.build())?;
+                tell(name, &report);
                 chain
             }
         };
-        let initial = self.initial(&chain)?;
-        Ok(chain.with_initial(initial))
+        let initial = match &self.initial {
+            Some(initial) => self.initial(&chain, initial)?,
+            None => Initial::uniform(chain.len()),
+        };
+        Ok(Loaded::Chain(chain.with_initial(initial)))
+    }
+
+    fn read_model(&self, path: &Path) -> Result<Loaded> {
+        for (given, flag) in
+            [(self.normalize, "--normalize"), (self.largest_component, "--largest-component")]
+        {
+            if given {
+                bail!(
+                    "{}: {flag} changes how a chain is read, and this model is already compiled; \
+                     give the flag to `veilwalk chain compile`",
+                    path.display()
+                );
+            }
+        }
+        let model = veilwalk_io::read_model(path)?;
+        Ok(Loaded::Model(Box::new(match &self.initial {
+            Some(initial) => {
+                let initial = self.initial(model.chain(), initial)?;
+                model.with_initial(initial)
+            }
+            None => model,
+        })))
     }
 
     /// The repairs that were asked for.
@@ -155,8 +209,7 @@ impl ChainOptions {
         }
     }
 
-    fn initial(&self, chain: &Chain) -> Result<Initial> {
-        let name = self.initial.as_str();
+    fn initial(&self, chain: &Chain, name: &str) -> Result<Initial> {
         Ok(match name {
             "uniform" => Initial::uniform(chain.len()),
             "stationary" => Initial::stationary(chain)?,

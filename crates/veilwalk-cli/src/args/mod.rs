@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, start, state, tell};
+pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs, calibrated};
 
 /// How results are printed.

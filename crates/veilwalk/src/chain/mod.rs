@@ -16,6 +16,7 @@ mod fit;
 mod grid;
 mod initial;
 mod numbers;
+mod parts;
 mod stationary;
 mod structure;
 
@@ -32,11 +33,15 @@ pub use downtown::{Segment, downtown_map};
 pub use fit::TransitionCounts;
 pub use grid::{Grid, GridTooLarge};
 pub use initial::{Initial, InitialError};
+pub use parts::{ChainParts, PartsError};
 pub use stationary::NotConverged;
 
 use crate::nats::Nats;
 
 /// A state, by its place in the chain's list of labels.
+///
+/// In memory it is that place, a `u32`.
+#[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StateId(u32);
@@ -215,20 +220,16 @@ impl Chain {
     #[must_use]
     pub fn hash(&self) -> ChainHash {
         *self.hash.get_or_init(|| {
-            let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 chain v1");
-            let mut number = |n: u64| {
-                hasher.update(&n.to_le_bytes());
-            };
+            let mut hasher = Buffered::new("veilwalk 2026 chain v1");
+            let mut number = |n: u64| hasher.update(&n.to_le_bytes());
             number(self.len() as u64);
             self.row_starts.iter().for_each(|&n| number(n as u64));
             self.targets.iter().for_each(|t| number(u64::from(t.0)));
             self.probabilities.iter().for_each(|p| number(p.to_bits()));
             self.initial.hash_into(&mut number);
             self.labels.iter().for_each(|label| number(label.len() as u64));
-            self.labels.iter().for_each(|label| {
-                hasher.update(label.as_bytes());
-            });
-            ChainHash(*hasher.finalize().as_bytes())
+            self.labels.iter().for_each(|label| hasher.update(label.as_bytes()));
+            ChainHash(hasher.finish())
         })
     }
 
@@ -256,6 +257,34 @@ impl Chain {
                 stationary[i.index()] * row
             })
             .sum()
+    }
+}
+
+/// Hashes many small pieces as fast as a few large ones.
+struct Buffered {
+    hasher: blake3::Hasher,
+    waiting: Vec<u8>,
+}
+
+impl Buffered {
+    const SIZE: usize = 1 << 16;
+
+    fn new(context: &str) -> Self {
+        let waiting = Vec::with_capacity(Self::SIZE);
+        Self { hasher: blake3::Hasher::new_derive_key(context), waiting }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        if self.waiting.len() + bytes.len() > Self::SIZE {
+            self.hasher.update(&self.waiting);
+            self.waiting.clear();
+        }
+        self.waiting.extend_from_slice(bytes);
+    }
+
+    fn finish(mut self) -> [u8; 32] {
+        self.hasher.update(&self.waiting);
+        *self.hasher.finalize().as_bytes()
     }
 }
 

@@ -40,7 +40,7 @@ use std::ops::ControlFlow;
 pub use audit::{AuditPlan, AuditReport, Probe, Sampler, StepSampler, audit};
 pub use block::block_loss;
 pub use calibrate::{Calibrated, CalibrationError, calibrate};
-pub use certificate::{CertificateError, check_certificate};
+pub use certificate::{CertificateError, ModelError, check_certificate};
 pub use cover::{Cover, SuggestedRadii};
 pub use loss::{
     Coverage, Effort, Figures, Losses, PairLoss, Summary, Worst, audited_loss, pair_loss,

@@ -212,8 +212,19 @@ impl CostScale {
         self.weight * u64::from(weight.units())
     }
 
-    pub(super) fn parts(self) -> [u64; 3] {
+    /// The factors of distance and weight, and what both are over.
+    #[must_use]
+    pub fn parts(self) -> [u64; 3] {
         [self.distance, self.weight, self.common]
+    }
+
+    /// The scale with these [parts](Self::parts); `None` if costs could overflow.
+    #[must_use]
+    pub fn from_parts([distance, weight, common]: [u64; 3]) -> Option<Self> {
+        let fits = |factor: u64| u128::from(factor) < Self::FACTOR_LIMIT;
+        let fits =
+            fits(distance) && fits(weight) && common > 0 && u128::from(common) < Self::COMMON_LIMIT;
+        fits.then_some(Self { distance, weight, common })
     }
 }
 

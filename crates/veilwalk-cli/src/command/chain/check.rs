@@ -1,22 +1,27 @@
 //! `veilwalk chain check`: the figures of a chain.
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use veilwalk::Chain;
 
-use crate::args::{ChainOptions, DistanceOptions, Format, thousands};
+use crate::args::{ChainOptions, DistanceOptions, Format, Loaded, thousands};
+use crate::progress::with_progress;
 use crate::terminal;
 
 /// Check a chain and print its figures
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, or transitions with the
-    /// header `from,to,probability` or `from,to,count`
+    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, transitions with the
+    /// header `from,to,probability` or `from,to,count`, or a model that `veilwalk chain compile` wrote
     chain: String,
 
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+
+    /// Of a compiled model: compute everything in it again, and compare
+    #[arg(long)]
+    verify: bool,
 
     #[command(flatten)]
     options: ChainOptions,
@@ -26,7 +31,11 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    let model = args.distances.model(args.options.read(&args.chain)?)?;
+    let loaded = args.options.read(&args.chain)?;
+    if args.verify {
+        verify(&args.chain, &loaded)?;
+    }
+    let model = args.distances.model(loaded)?;
     let chain = model.chain();
     // On a large chain what cannot be told is left out; on any other it is an error.
     let large = model.require_tables().is_err();
@@ -107,6 +116,17 @@ pub(super) fn run(args: &Args) -> Result<()> {
             terminal::print(terminal::lines(&table))?;
         }
     }
+    Ok(())
+}
+
+/// Holds a compiled model against what is computed from its chain alone.
+fn verify(name: &str, loaded: &Loaded) -> Result<()> {
+    let Loaded::Model(model) = loaded else {
+        bail!("{name}: --verify is for compiled models; a chain has nothing in it to verify");
+    };
+    with_progress("computing everything again", |watch| model.verify(watch))
+        .with_context(|| name.to_owned())?;
+    terminal::note(format!("{name}: everything in this model follows from its chain"));
     Ok(())
 }
 

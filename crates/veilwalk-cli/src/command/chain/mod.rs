@@ -1,6 +1,7 @@
-//! `veilwalk chain`: look at a chain, fit one, make one up.
+//! `veilwalk chain`: look at a chain, compile it, fit one, make one up.
 
 mod check;
+mod compile;
 mod fit;
 mod generate;
 
@@ -10,10 +11,11 @@ use anyhow::Result;
 use veilwalk::Chain;
 use veilwalk_io::{AtomicFile, write_chain};
 
-/// Look at a chain, fit one to walks, or make one up
+/// Look at a chain, compile it, fit one to walks, or make one up
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Check(check::Args),
+    Compile(compile::Args),
     Fit(fit::Args),
     #[command(subcommand)]
     Generate(generate::Command),
@@ -22,6 +24,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: &Command) -> Result<()> {
     match command {
         Command::Check(args) => check::run(args),
+        Command::Compile(args) => compile::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Generate(command) => generate::run(command),
     }
