@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::chain::{Chain, ChainHash, Initial, StateId};
 use crate::distance::{
-    CacheSize, Cells, CellsTooLarge, Directed, DistanceTable, Metric, Nearest, OnDemand,
+    CacheSize, Cells, CellsTooLarge, Directed, DistanceTable, Edges, Metric, Nearest, OnDemand,
     SearchedDirected, SearchedSymmetric, Symmetric,
 };
 use crate::mechanism::cell::{self, Calibration, CellScale};
@@ -34,6 +34,8 @@ pub struct Model {
 pub struct Tables {
     /// All distances, from every state to every state, and the larger of the two directions.
     pub distances: Option<(Arc<DistanceTable>, Arc<DistanceTable>)>,
+    /// The chain's transitions turned around, for chains too large for a table.
+    pub incoming: Option<Edges>,
     /// Cells, with what "nearest" means for them.
     pub cells: Vec<(Nearest, Arc<Cells>)>,
     /// Scales that were calibrated.
@@ -147,7 +149,10 @@ impl Model {
             let _ = model.directed.set(directed);
             let _ = model.symmetric.set(symmetric);
         } else if model.require_tables().is_err() {
-            let on_demand = OnDemand::new(&model.chain, CacheSize::default());
+            let incoming = tables.incoming.filter(|edges| edges.states() == model.chain.len());
+            let incoming = incoming.unwrap_or_else(|| Edges::incoming(&model.chain));
+            let size = CacheSize::default();
+            let on_demand = OnDemand::with_incoming(&model.chain, incoming, size);
             model.on_demand = Some(Arc::new(on_demand));
         }
         for (nearest, cells) in tables.cells {
@@ -166,6 +171,16 @@ impl Model {
         let wanted =
             |c: &&Certified| (c.design, c.promise, c.calibration) == (design, promise, calibration);
         self.certified.iter().find(wanted).map(|c| &c.scales)
+    }
+
+    /// The same model with distances on demand, and this much kept of the searches.
+    #[must_use]
+    pub fn searching(mut self, cache_size: CacheSize) -> Self {
+        match self.on_demand.as_mut().and_then(Arc::get_mut) {
+            Some(searches) => searches.set_cache_size(cache_size),
+            None => self.on_demand = Some(Arc::new(OnDemand::new(&self.chain, cache_size))),
+        }
+        self
     }
 
     /// All scales that were calibrated before.

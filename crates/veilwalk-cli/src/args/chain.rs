@@ -100,17 +100,9 @@ impl DistanceOptions {
                 *model
             }
             Loaded::Chain(chain) if table => Model::new(chain)?,
-            loaded => Model::on_demand(loaded.chain(), CacheSize(self.distance_cache)),
+            Loaded::Model(model) => model.searching(CacheSize(self.distance_cache)),
+            Loaded::Chain(chain) => Model::on_demand(chain, CacheSize(self.distance_cache)),
         })
-    }
-}
-
-impl Loaded {
-    fn chain(self) -> Chain {
-        match self {
-            Self::Chain(chain) => chain,
-            Self::Model(model) => model.chain().clone(),
-        }
     }
 }
 
@@ -272,7 +264,16 @@ pub(crate) fn state(chain: &Chain, flag: &str, label: &str) -> Result<StateId> {
 /// How released walks start, as `--start` says.
 pub(crate) fn start(chain: &Chain, text: &str) -> Result<Start> {
     Ok(match text {
-        "initial" => Start::Initial,
+        "initial" => {
+            if chain.len() > Model::LARGEST_TABLE && chain.initial().only().is_none() {
+                terminal::warning(
+                    "released walks may start far from the real ones, and on a chain this large \
+                     every step is a long search until they have caught up; --start STATE or \
+                     --initial with states near the real walks avoids that",
+                );
+            }
+            Start::Initial
+        }
         "first" => Start::First,
         label => Start::At(state(chain, "--start (`initial`, `first` or a state)", label)?),
     })

@@ -38,10 +38,14 @@ pub(super) enum Kind {
     CellSymmetricAnswers = 13,
     CellSymmetricDistances = 14,
     Certified = 15,
+    LabelSlots = 16,
+    IncomingStarts = 17,
+    IncomingStates = 18,
+    IncomingWeights = 19,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::Hash,
         Self::LabelEnds,
         Self::LabelText,
@@ -57,13 +61,20 @@ impl Kind {
         Self::CellSymmetricAnswers,
         Self::CellSymmetricDistances,
         Self::Certified,
+        Self::LabelSlots,
+        Self::IncomingStarts,
+        Self::IncomingStates,
+        Self::IncomingWeights,
     ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Hash => "hash",
-            Self::LabelEnds | Self::LabelText => "labels",
+            Self::LabelEnds | Self::LabelText | Self::LabelSlots => "labels",
             Self::RowStarts | Self::Targets => "moves",
+            Self::IncomingStarts | Self::IncomingStates | Self::IncomingWeights => {
+                "moves turned around"
+            }
             Self::Probabilities => "probabilities",
             Self::Weights => "weights",
             Self::Initial => "initial distribution",

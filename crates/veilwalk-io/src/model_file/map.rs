@@ -50,6 +50,8 @@ unsafe impl Plain for u8 {}
 // SAFETY: as above.
 unsafe impl Plain for u16 {}
 // SAFETY: as above.
+unsafe impl Plain for u32 {}
+// SAFETY: as above.
 unsafe impl Plain for u64 {}
 // SAFETY: as above; some are not a number, which is a value too.
 unsafe impl Plain for f64 {}

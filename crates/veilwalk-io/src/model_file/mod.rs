@@ -4,7 +4,7 @@
 //! The tables are used where they lie in the file ([`map`]), so nothing is copied and many processes
 //! share one copy. Before anything of a model is used, all of it is held against its checksums
 //! ([`layout`]): a file that was cut off, altered by accident or written by another version is
-//! refused. The chain also has to have the hash it goes by.
+//! refused.
 //!
 //! A model is public, as its chain is. It is also trusted, as the program is: its tables decide what
 //! is released. `veilwalk chain check MODEL --verify` computes them again and compares.

@@ -6,13 +6,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use veilwalk::chain::{Chain, ChainHash, ChainParts, Initial};
-use veilwalk::distance::{Cells, DistanceTable, Nearest, Storage};
+use veilwalk::chain::{Chain, ChainHash, ChainParts, Initial, Labels};
+use veilwalk::distance::{Cells, DistanceTable, Edges, Nearest};
 use veilwalk::model::Tables;
-use veilwalk::{Model, Nats, StateId};
+use veilwalk::storage::Storage;
+use veilwalk::{Model, Nats};
 
 use super::certified;
-use super::layout::{ENTRY, HEADER, Kind, MAGIC, ModelProblem, VERSION, checksum};
+use super::layout::{ALIGNMENT, ENTRY, HEADER, Kind, MAGIC, ModelProblem, VERSION, checksum};
 use super::map::{Map, Mapped, Plain, numbers_of};
 use crate::read_error::{ReadError, ReadErrorKind};
 
@@ -90,6 +91,7 @@ impl Sections {
             return Err(damaged);
         }
         let mut sections = Vec::with_capacity(count);
+        let mut end = list_end;
         for at in (HEADER..list_end).step_by(ENTRY) {
             let number = u32_at(at);
             let kind = Kind::ALL.into_iter().find(|&kind| kind as u32 == number);
@@ -97,12 +99,20 @@ impl Sections {
             let (start, length) = (u64_at(at + 8) as usize, u64_at(at + 16) as usize);
             let range = start..start.saturating_add(length);
             let section = bytes.get(range.clone()).ok_or(damaged.clone())?;
+            // Between two sections there is nothing but zeros.
+            let gap = bytes.get(end..start).filter(|gap| gap.len() < ALIGNMENT);
+            if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
+                return Err(ModelProblem::Damaged("gaps between sections"));
+            }
             if checksum(section) != bytes[at + 24..at + ENTRY] {
                 return Err(ModelProblem::Damaged(kind.name()));
             }
+            end = range.end;
             sections.push((kind, range));
         }
-        drop(damaged);
+        if end != bytes.len() {
+            return Err(damaged);
+        }
         Ok(Self { list: sections, map })
     }
 
@@ -132,6 +142,13 @@ impl Sections {
             table.map(|table| Some(Arc::new(table))).ok_or_else(|| missing(kind))
         };
         tables.distances = table(Kind::Directed)?.zip(table(Kind::Symmetric)?);
+        if self.range(Kind::IncomingStarts).is_some() {
+            let starts = self.offsets(Kind::IncomingStarts)?;
+            let states = self.required(Kind::IncomingStates)?;
+            let edges = Edges::from_parts(starts, states, self.required(Kind::IncomingWeights)?);
+            let edges = edges.filter(|edges| edges.states() == chain.len());
+            tables.incoming = Some(edges.ok_or_else(|| missing(Kind::IncomingStarts))?);
+        }
         let kinds = [
             (Nearest::Directed, Kind::CellAnswers, Kind::CellDistances),
             (Nearest::Symmetric, Kind::CellSymmetricAnswers, Kind::CellSymmetricDistances),
@@ -156,29 +173,34 @@ impl Sections {
         Ok(Model::with_tables(chain, tables))
     }
 
+    /// Offsets, as this machine counts.
+    fn offsets(&self, kind: Kind) -> Result<Vec<usize>, ModelProblem> {
+        let offset = |&n: &u64| usize::try_from(n).map_err(|_| missing(kind));
+        self.numbers(kind)?.iter().map(offset).collect()
+    }
+
+    fn required<T: Plain>(&self, kind: Kind) -> Result<Storage<T>, ModelProblem> {
+        self.in_place(kind)?.ok_or_else(|| missing(kind))
+    }
+
     fn chain(&self) -> Result<Chain, ModelProblem> {
         let hash: [u8; 32] =
             self.numbers::<u8>(Kind::Hash)?.try_into().map_err(|_| missing(Kind::Hash))?;
         let text = std::str::from_utf8(self.numbers::<u8>(Kind::LabelText)?);
-        let text = text.map_err(|_| missing(Kind::LabelText))?;
-        let mut start = 0;
-        let label = |&end: &u64| {
-            let label = text.get(start..end as usize);
-            start = end as usize;
-            label.map(Box::from)
-        };
-        let labels = self.numbers::<u64>(Kind::LabelEnds)?.iter().map(label);
-        let labels: Option<Vec<Box<str>>> = labels.collect();
+        let text = text.map_err(|_| missing(Kind::LabelText))?.to_owned();
+        let slots = self.numbers::<u32>(Kind::LabelSlots)?.to_vec();
+        let labels = Labels::from_parts(text, self.offsets(Kind::LabelEnds)?, slots);
         let initial = self.numbers::<u64>(Kind::Initial)?.to_vec();
         let parts = ChainParts {
             labels: labels.ok_or_else(|| missing(Kind::LabelEnds))?,
-            row_starts: self.numbers(Kind::RowStarts)?.iter().map(|&n: &u64| n as usize).collect(),
-            targets: self.numbers::<StateId>(Kind::Targets)?.to_vec(),
-            probabilities: self.numbers(Kind::Probabilities)?.to_vec(),
-            weights: self.numbers(Kind::Weights)?.to_vec(),
+            row_starts: self.offsets(Kind::RowStarts)?,
+            targets: self.required(Kind::Targets)?,
+            probabilities: self.required(Kind::Probabilities)?,
+            weights: self.required(Kind::Weights)?,
             initial: Initial::from_running_totals(initial).ok_or_else(|| missing(Kind::Initial))?,
+            hash: ChainHash(hash),
         };
-        let chain = Chain::from_parts(parts, ChainHash(hash));
+        let chain = Chain::from_parts(parts);
         chain.map_err(|error| ModelProblem::Inconsistent(error.to_string()))
     }
 }

@@ -34,23 +34,17 @@ fn write_to(model: &Model, scales: &[Certified], out: &mut impl Write) -> io::Re
         return Err(io::Error::other("compiled models need a little-endian machine"));
     }
     let parts = model.chain().parts();
-    let text: String = parts.labels.iter().map(|label| &**label).collect();
-    let mut end = 0;
-    let label_ends: Vec<u64> = parts
-        .labels
-        .iter()
-        .map(|label| {
-            end += label.len() as u64;
-            end
-        })
-        .collect();
-    let row_starts: Vec<u64> = parts.row_starts.iter().map(|&start| start as u64).collect();
+    let (text, label_ends, label_slots) = parts.labels.parts();
+    let u64s = |numbers: &[usize]| numbers.iter().map(|&n| n as u64).collect::<Vec<u64>>();
+    let (label_ends, row_starts) = (u64s(label_ends), u64s(&parts.row_starts));
+    let incoming_starts;
     let certified = certified::to_bytes(scales)?;
     let hash = model.hash().0;
     let mut sections: Vec<(Kind, &[u8])> = vec![
         (Kind::Hash, &hash),
         (Kind::LabelEnds, bytes_of(&label_ends)),
         (Kind::LabelText, text.as_bytes()),
+        (Kind::LabelSlots, bytes_of(label_slots)),
         (Kind::RowStarts, bytes_of(&row_starts)),
         (Kind::Targets, bytes_of(&parts.targets)),
         (Kind::Probabilities, bytes_of(&parts.probabilities)),
@@ -60,6 +54,12 @@ fn write_to(model: &Model, scales: &[Certified], out: &mut impl Write) -> io::Re
     if model.require_tables().is_ok() {
         sections.push((Kind::Directed, bytes_of(model.directed().rows())));
         sections.push((Kind::Symmetric, bytes_of(model.symmetric().rows())));
+    } else if let Some(searches) = model.searches() {
+        let (starts, states, weights) = searches.incoming().parts();
+        incoming_starts = u64s(starts);
+        sections.push((Kind::IncomingStarts, bytes_of(&incoming_starts)));
+        sections.push((Kind::IncomingStates, bytes_of(states)));
+        sections.push((Kind::IncomingWeights, bytes_of(weights)));
     }
     let kinds = [
         (Nearest::Directed, Kind::CellAnswers, Kind::CellDistances),

@@ -15,12 +15,12 @@ mod downtown;
 mod fit;
 mod grid;
 mod initial;
+mod labels;
 mod numbers;
 mod parts;
 mod stationary;
 mod structure;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -33,10 +33,12 @@ pub use downtown::{Segment, downtown_map};
 pub use fit::TransitionCounts;
 pub use grid::{Grid, GridTooLarge};
 pub use initial::{Initial, InitialError};
+pub use labels::Labels;
 pub use parts::{ChainParts, PartsError};
 pub use stationary::NotConverged;
 
 use crate::nats::Nats;
+use crate::storage::Storage;
 
 /// A state, by its place in the chain's list of labels.
 ///
@@ -93,14 +95,13 @@ pub struct UnknownState {
 /// A public Markov chain: irreducible, finite, labelled.
 #[derive(Clone)]
 pub struct Chain {
-    labels: Vec<Box<str>>,
-    by_label: HashMap<Box<str>, StateId>,
+    labels: Labels,
     /// Row `i` of the transition matrix is at `row_starts[i]..row_starts[i + 1]`.
     row_starts: Vec<usize>,
     /// Successors, ascending within a row.
-    targets: Vec<StateId>,
-    probabilities: Vec<f64>,
-    weights: Vec<Nats>,
+    targets: Storage<StateId>,
+    probabilities: Storage<f64>,
+    weights: Storage<Nats>,
     initial: Initial,
     hash: OnceLock<ChainHash>,
 }
@@ -132,13 +133,13 @@ impl Chain {
     /// The label of a state.
     #[must_use]
     pub fn label(&self, state: StateId) -> &str {
-        &self.labels[state.index()]
+        self.labels.get(state.index())
     }
 
     /// The state with this label.
     #[must_use]
     pub fn state(&self, label: &str) -> Option<StateId> {
-        self.by_label.get(label).copied()
+        self.labels.find(label)
     }
 
     /// The state with this label, or an error that names it.
@@ -153,7 +154,7 @@ impl Chain {
                 .labels
                 .iter()
                 .find(|known| known.trim().eq_ignore_ascii_case(label.trim()))
-                .map(|known| known.to_string()),
+                .map(str::to_owned),
         })
     }
 
@@ -179,6 +180,11 @@ impl Chain {
     #[must_use]
     pub fn row(&self, from: StateId) -> std::ops::Range<usize> {
         self.row_starts[from.index()]..self.row_starts[from.index() + 1]
+    }
+
+    /// All moves: where those of each state start, where they lead, and their weights.
+    pub(crate) fn moves(&self) -> (&[usize], &Storage<StateId>, &Storage<Nats>) {
+        (&self.row_starts, &self.targets, &self.weights)
     }
 
     /// The probability of moving from `from` to `to`, zero if that is impossible.

@@ -4,24 +4,27 @@ use std::sync::OnceLock;
 
 use thiserror::Error;
 
-use super::{Chain, ChainHash, Initial, StateId};
+use super::{Chain, ChainHash, Initial, Labels, StateId};
 use crate::nats::Nats;
+use crate::storage::Storage;
 
 /// Everything that makes a chain, as [`Chain::parts`] takes it apart.
 #[derive(Clone, Debug)]
 pub struct ChainParts {
     /// The labels of the states, in order.
-    pub labels: Vec<Box<str>>,
+    pub labels: Labels,
     /// Where the moves of each state start in the lists below, and where the last ones end.
     pub row_starts: Vec<usize>,
     /// Where the moves lead, ascending for each state.
-    pub targets: Vec<StateId>,
+    pub targets: Storage<StateId>,
     /// Their probabilities.
-    pub probabilities: Vec<f64>,
+    pub probabilities: Storage<f64>,
     /// Their weights.
-    pub weights: Vec<Nats>,
+    pub weights: Storage<Nats>,
     /// Where walks start.
     pub initial: Initial,
+    /// The content hash of all this.
+    pub hash: ChainHash,
 }
 
 /// Why parts make no chain.
@@ -37,12 +40,6 @@ pub enum PartsError {
     /// A probability that is none.
     #[error("a probability is not above zero and at most one")]
     Probabilities,
-    /// Two states with one label.
-    #[error("two states have the same label")]
-    Labels,
-    /// The content is not that with this hash.
-    #[error("its content does not have the hash it goes by")]
-    Hash,
 }
 
 impl Chain {
@@ -56,18 +53,20 @@ impl Chain {
             probabilities: self.probabilities.clone(),
             weights: self.weights.clone(),
             initial: self.initial.clone(),
+            hash: self.hash(),
         }
     }
 
-    /// Puts a chain together again that was taken apart, and checks that it is the one with this
-    /// hash. That it is irreducible was found when it was first built, and weights are taken as they
-    /// are.
+    /// Puts a chain together again that was taken apart. What could make the program fail is checked;
+    /// what was found out when the chain was first built is taken for granted
+    /// ([`Model::verify`](crate::Model::verify) does not).
     ///
     /// # Errors
     ///
-    /// If the parts are not those of a chain, or of another chain.
-    pub fn from_parts(parts: ChainParts, hash: ChainHash) -> Result<Self, PartsError> {
-        let ChainParts { labels, row_starts, targets, probabilities, weights, initial } = parts;
+    /// If the parts are not those of a chain.
+    pub fn from_parts(parts: ChainParts) -> Result<Self, PartsError> {
+        let ChainParts { labels, row_starts, targets, probabilities, weights, initial, hash } =
+            parts;
         let (states, moves) = (labels.len(), targets.len());
         let lengths = states > 0
             && row_starts.len() == states + 1
@@ -80,29 +79,21 @@ impl Chain {
         if !lengths {
             return Err(PartsError::Lengths);
         }
-        let ascending = |w: &[usize]| targets[w[0]..w[1]].windows(2).all(|t| t[0] < t[1]);
-        if targets.iter().any(|t| t.index() >= states) || !row_starts.windows(2).all(ascending) {
+        let leads: &[StateId] = &targets;
+        let ascending = |w: &[usize]| leads[w[0]..w[1]].windows(2).all(|t| t[0] < t[1]);
+        if leads.iter().any(|t| t.index() >= states) || !row_starts.windows(2).all(ascending) {
             return Err(PartsError::Targets);
         }
         if !probabilities.iter().all(|&p| p > 0.0 && p <= 1.0) {
             return Err(PartsError::Probabilities);
         }
-        let ids = labels.iter().enumerate().map(|(i, label)| (label.clone(), StateId::new(i)));
-        let by_label: std::collections::HashMap<_, _> = ids.collect();
-        if by_label.len() != states {
-            return Err(PartsError::Labels);
-        }
-        let chain = Self {
-            labels,
-            by_label,
-            row_starts,
-            targets,
-            probabilities,
-            weights,
-            initial,
-            hash: OnceLock::new(),
-        };
-        if chain.hash() != hash { Err(PartsError::Hash) } else { Ok(chain) }
+        let hash = OnceLock::from(hash);
+        Ok(Self { labels, row_starts, targets, probabilities, weights, initial, hash })
+    }
+
+    /// Whether the content is that with the hash the chain goes by.
+    pub(crate) fn has_its_hash(&self) -> bool {
+        self.hash() == self.clone().with_initial(self.initial.clone()).hash()
     }
 }
 
@@ -113,29 +104,33 @@ mod tests {
     #[test]
     fn a_chain_is_put_together_again() {
         for chain in [Chain::credit(), Chain::downtown()] {
-            let again = Chain::from_parts(chain.parts(), chain.hash()).unwrap();
-            assert_eq!(again.hash(), chain.hash());
+            let again = Chain::from_parts(chain.parts()).unwrap();
+            assert!(again.has_its_hash() && again.hash() == chain.hash());
             let last = StateId::new(chain.len() - 1);
             assert_eq!(again.state(chain.label(last)), Some(last));
             assert_eq!(again.weights(last), chain.weights(last));
         }
+        let parts = ChainParts { hash: Chain::downtown().hash(), ..Chain::credit().parts() };
+        assert!(!Chain::from_parts(parts).unwrap().has_its_hash());
     }
 
     #[test]
     fn parts_of_no_chain_are_refused() {
-        let chain = Chain::credit();
         let refused = |change: &dyn Fn(&mut ChainParts)| {
-            let mut parts = chain.parts();
+            let mut parts = Chain::credit().parts();
             change(&mut parts);
-            Chain::from_parts(parts, chain.hash()).unwrap_err()
+            Chain::from_parts(parts).unwrap_err()
         };
-        assert_eq!(refused(&|parts| parts.labels.clear()), PartsError::Lengths);
+        let targets = |change: &dyn Fn(&mut [StateId])| {
+            let mut targets = Chain::credit().parts().targets.to_vec();
+            change(&mut targets);
+            refused(&|parts| parts.targets = targets.clone().into())
+        };
+        assert_eq!(refused(&|parts| parts.labels = Labels::default()), PartsError::Lengths);
         assert_eq!(refused(&|parts| parts.row_starts[3] = 1), PartsError::Lengths);
-        assert_eq!(refused(&|parts| parts.targets[0] = StateId::new(9)), PartsError::Targets);
-        assert_eq!(refused(&|parts| parts.targets.swap(0, 1)), PartsError::Targets);
-        assert_eq!(refused(&|parts| parts.probabilities[4] = 0.0), PartsError::Probabilities);
-        assert_eq!(refused(&|parts| parts.labels[1] = "Aaa".into()), PartsError::Labels);
-        assert_eq!(refused(&|parts| parts.labels[1] = "Ab".into()), PartsError::Hash);
-        assert_eq!(refused(&|parts| parts.probabilities[4] = 0.5), PartsError::Hash);
+        assert_eq!(targets(&|targets| targets[0] = StateId::new(9)), PartsError::Targets);
+        assert_eq!(targets(&|targets| targets.swap(0, 1)), PartsError::Targets);
+        let zero = |parts: &mut ChainParts| parts.probabilities = vec![0.0; 50].into();
+        assert_eq!(refused(&zero), PartsError::Probabilities);
     }
 }

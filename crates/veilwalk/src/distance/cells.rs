@@ -8,9 +8,10 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::{DistanceTable, Storage};
+use super::DistanceTable;
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
+use crate::storage::Storage;
 
 /// What "nearest" means when the right answer is chosen. The guarantee is the same either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

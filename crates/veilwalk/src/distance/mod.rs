@@ -13,11 +13,10 @@ mod metric;
 mod near;
 mod on_demand;
 mod search;
-mod storage;
 mod table;
 
 pub use cells::{Cells, CellsTooLarge, Nearest};
 pub use metric::{Directed, Hamming, Metric, Symmetric};
 pub use on_demand::{CacheSize, OnDemand, SearchedDirected, SearchedSymmetric};
-pub use storage::Storage;
+pub use search::Edges;
 pub use table::DistanceTable;

@@ -73,7 +73,7 @@ impl Search {
         if self.seen.get(state) != Some(distance) {
             return None;
         }
-        for &(neighbour, weight) in edges.of(state) {
+        for (neighbour, weight) in edges.of(state) {
             let through = weight.saturating_add(distance);
             if through < Nats::MAX && self.seen.lower(neighbour, through) {
                 self.queue.push(queued(through, neighbour));

@@ -70,12 +70,23 @@ impl OnDemand {
     /// Gets ready to search a chain.
     #[must_use]
     pub fn new(chain: &Chain, cache_size: CacheSize) -> Self {
-        Self {
-            incoming: Edges::incoming(chain),
-            outgoing: Edges::outgoing(chain),
-            cache_size,
-            idle: Mutex::default(),
-        }
+        Self::with_incoming(chain, Edges::incoming(chain), cache_size)
+    }
+
+    /// The same with the chain's incoming transitions turned around already.
+    pub(crate) fn with_incoming(chain: &Chain, incoming: Edges, cache_size: CacheSize) -> Self {
+        let outgoing = Edges::outgoing(chain);
+        Self { incoming, outgoing, cache_size, idle: Mutex::default() }
+    }
+
+    /// The chain's transitions turned around.
+    #[must_use]
+    pub fn incoming(&self) -> &Edges {
+        &self.incoming
+    }
+
+    pub(crate) fn set_cache_size(&mut self, cache_size: CacheSize) {
+        self.cache_size = cache_size;
     }
 
     /// Writes `d(y, x)` for each candidate `y`.

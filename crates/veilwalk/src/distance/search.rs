@@ -6,61 +6,87 @@
 
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
+use crate::storage::Storage;
 
 /// The transitions of a chain as lists of neighbours: for each state, who is one move away, and at
-/// what weight. Self-loops are left out, since no shortest path takes one.
-#[derive(Debug)]
-pub(super) struct Edges {
+/// what weight. No shortest path takes a self-loop, so it does not matter whether they are listed.
+#[derive(Clone, Debug)]
+pub struct Edges {
     starts: Vec<usize>,
-    edges: Vec<(StateId, Nats)>,
+    neighbours: Storage<StateId>,
+    weights: Storage<Nats>,
 }
 
 impl Edges {
     /// For each state, those that can move to it.
-    pub(super) fn incoming(chain: &Chain) -> Self {
+    #[must_use]
+    pub fn incoming(chain: &Chain) -> Self {
         let mut starts = vec![0; chain.len() + 1];
+        let moves = |from: StateId| {
+            let row = chain.successors(from).iter().zip(chain.weights(from));
+            row.filter(move |(to, _)| **to != from)
+        };
         for from in chain.states() {
-            moves(chain, from).for_each(|(to, _)| starts[to.index() + 1] += 1);
+            moves(from).for_each(|(to, _)| starts[to.index() + 1] += 1);
         }
         for i in 0..chain.len() {
             starts[i + 1] += starts[i];
         }
         let mut next = starts.clone();
-        let mut edges = vec![(StateId::new(0), Nats::ZERO); starts[chain.len()]];
+        let mut neighbours = vec![StateId::new(0); starts[chain.len()]];
+        let mut weights = vec![Nats::ZERO; starts[chain.len()]];
         for from in chain.states() {
-            for (to, weight) in moves(chain, from) {
-                edges[next[to.index()]] = (from, weight);
-                next[to.index()] += 1;
+            for (to, weight) in moves(from) {
+                let place = &mut next[to.index()];
+                (neighbours[*place], weights[*place]) = (from, *weight);
+                *place += 1;
             }
         }
-        Self { starts, edges }
+        Self { starts, neighbours: neighbours.into(), weights: weights.into() }
     }
 
-    /// For each state, those that it can move to.
+    /// For each state, those that it can move to: the chain's own lists.
     pub(super) fn outgoing(chain: &Chain) -> Self {
-        let mut starts = Vec::with_capacity(chain.len() + 1);
-        let mut edges = Vec::with_capacity(chain.transitions());
-        starts.push(0);
-        for from in chain.states() {
-            edges.extend(moves(chain, from));
-            starts.push(edges.len());
-        }
-        Self { starts, edges }
+        let (starts, neighbours, weights) = chain.moves();
+        let starts = starts.to_vec();
+        Self { starts, neighbours: neighbours.clone(), weights: weights.clone() }
     }
 
-    pub(super) fn states(&self) -> usize {
+    /// Where the neighbours of each state start, all neighbours, and all weights.
+    #[must_use]
+    pub fn parts(&self) -> (&[usize], &[StateId], &[Nats]) {
+        (&self.starts, &self.neighbours, &self.weights)
+    }
+
+    /// Lists from their [parts](Self::parts); `None` if they do not go together. That they are those
+    /// of a chain is taken for granted.
+    #[must_use]
+    pub fn from_parts(
+        starts: Vec<usize>,
+        neighbours: Storage<StateId>,
+        weights: Storage<Nats>,
+    ) -> Option<Self> {
+        let states = starts.len().checked_sub(1)?;
+        let whole = starts[0] == 0
+            && starts.is_sorted()
+            && starts[states] == neighbours.len()
+            && neighbours.len() == weights.len()
+            && neighbours.iter().all(|neighbour| neighbour.index() < states);
+        whole.then_some(Self { starts, neighbours, weights })
+    }
+
+    /// How many states there are.
+    #[must_use]
+    pub fn states(&self) -> usize {
         self.starts.len() - 1
     }
 
     #[inline]
-    pub(super) fn of(&self, state: StateId) -> &[(StateId, Nats)] {
-        &self.edges[self.starts[state.index()]..self.starts[state.index() + 1]]
+    pub(super) fn of(&self, state: StateId) -> impl Iterator<Item = (StateId, Nats)> {
+        let row = self.starts[state.index()]..self.starts[state.index() + 1];
+        let neighbours = self.neighbours[row.clone()].iter().copied();
+        neighbours.zip(self.weights[row].iter().copied())
     }
-}
-
-fn moves(chain: &Chain, from: StateId) -> impl Iterator<Item = (StateId, Nats)> {
-    let row = chain.successors(from).iter().copied().zip(chain.weights(from).iter().copied());
-    row.filter(move |(to, _)| *to != from)
 }
 
 /// Writes the distance from each state to `target` into `row`.
@@ -79,7 +105,7 @@ pub(super) fn distances_to(
     row[target.index()] = Nats::ZERO;
     queue.push(Nats::ZERO, target);
     while let Some((distance, state)) = queue.pop(row) {
-        for &(source, weight) in incoming.of(state) {
+        for (source, weight) in incoming.of(state) {
             let through = weight.saturating_add(distance);
             if through < row[source.index()] {
                 row[source.index()] = through;
@@ -116,7 +142,7 @@ impl Buckets {
 
     /// An empty queue for one search after the other on a chain.
     pub(super) fn new(incoming: &Edges) -> Self {
-        let heaviest = incoming.edges.iter().map(|(_, weight)| weight.units()).max().unwrap_or(0);
+        let heaviest = incoming.weights.iter().map(|weight| weight.units()).max().unwrap_or(0);
         let bits = u32::BITS - heaviest.leading_zeros();
         let shift = bits.saturating_sub(Self::MOST_SPANNED.ilog2());
         Self {

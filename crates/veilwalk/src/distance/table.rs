@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::dense;
 use super::search::{Buckets, Edges, distances_to};
-use super::storage::Storage;
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
+use crate::storage::Storage;
 
 /// The distance between every ordered pair of states. Row `x` holds `d(y, x)` for every `y`, so
 /// that a step, which has one real state and many candidates, reads a single row.

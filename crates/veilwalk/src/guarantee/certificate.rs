@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::rounding::log_kernel_error;
 use super::{Cancelled, Watch, report_progress};
 use crate::chain::{ChainBuilder, Entries, StateId};
-use crate::distance::Nearest;
+use crate::distance::{Edges, Nearest};
 use crate::mechanism::{Mechanism, Promise, ScaleError, Unit};
 use crate::model::Model;
 use crate::nats::Nats;
@@ -140,9 +140,15 @@ impl Model {
     /// If something is not what its chain gives, or whoever watches stops it.
     pub fn verify(&self, watch: Watch<'_>) -> Result<(), ModelError> {
         let chain = self.chain();
+        if !chain.has_its_hash() {
+            return Err(ModelError::Differs("labels and moves"));
+        }
         let mut builder = ChainBuilder::new(Entries::Probabilities);
         for state in chain.states() {
             builder.new_state(chain.label(state)).map_err(|_| ModelError::NotAChain)?;
+            if chain.state(chain.label(state)) != Some(state) {
+                return Err(ModelError::Differs("labels"));
+            }
         }
         for from in chain.states() {
             for (&to, &p) in chain.successors(from).iter().zip(chain.probabilities(from)) {
@@ -155,6 +161,11 @@ impl Model {
         }
         builder.build(Default::default()).map_err(|_| ModelError::NotAChain)?;
         report_progress(watch, 0.05)?;
+        if let Some(searches) = self.searches() {
+            if searches.incoming().parts() != Edges::incoming(chain).parts() {
+                return Err(ModelError::Differs("moves turned around"));
+            }
+        }
         if self.require_tables().is_err() {
             return Ok(());
         }
