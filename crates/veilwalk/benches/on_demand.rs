@@ -1,10 +1,11 @@
 //! Steps with distances on demand, from ten thousand states to a million.
 //!
 //! `cargo bench -p veilwalk --bench on_demand [-- SIDE ...]`: for grids of these sides (100, 316 and
-//! 1000 if none are given) one line each, with the time to make the chain and to get ready, the time
-//! of a step (median, 99th percentile, largest), the states its searches have seen, and the memory
-//! of the process. The real walks are drawn from the chain, the released ones start where they do,
-//! and the mechanism is `sharp` at epsilon 3 within a radius of 1. Columns are separated by tabs.
+//! 1000 if none are given), with the searches kept as they are by default and with none kept: the
+//! time to make the chain and to get ready, the time of a step (median, 99th percentile, largest),
+//! the states its searches have seen, and the most memory the process has had. The real walks are
+//! drawn from the chain, the released ones start where they do, and the mechanism is `sharp` at
+//! epsilon 3 within a radius of 1. Columns are separated by tabs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ fn main() {
         sides = vec![100, 316, 1000];
     }
     println!(
-        "states\ttransitions\tmake_s\tready_s\tmedian_us\tp99_us\tmax_us\tmean_us\t\
+        "states\ttransitions\tcache\tmake_s\tready_s\tmedian_us\tp99_us\tmax_us\tmean_us\t\
          seen_median\tseen_p99\tseen_max\twrong\tresident_mib"
     );
     for side in sides {
@@ -36,9 +37,15 @@ fn measure(side: u32) {
     let started = Instant::now();
     let chain = Chain::grid(Grid { width: side, height: side, seed: 1 }).expect("small enough");
     let made = started.elapsed();
-    let started = Instant::now();
-    let model = Arc::new(Model::on_demand(chain, CacheSize::default()));
-    let ready = started.elapsed();
+    for cache in [CacheSize::default(), CacheSize(0)] {
+        let chain = chain.clone();
+        let started = Instant::now();
+        let model = Arc::new(Model::on_demand(chain, cache));
+        steps(model, cache, made, started.elapsed());
+    }
+}
+
+fn steps(model: Arc<Model>, cache: CacheSize, made: Duration, ready: Duration) {
     let promise = Promise::within_radius("3".parse().expect("ε"), "1".parse().expect("a radius"));
     let design = Preset::Sharp.design();
     let mechanism = Mechanism::new(model.clone(), design, promise).expect("a mechanism");
@@ -76,9 +83,10 @@ fn measure(side: u32) {
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     let share = |per_mille: usize| (times.len() - 1) * per_mille / 1000;
     println!(
-        "{}\t{}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.1}\t{:.2}\t{}\t{}\t{}\t{:.4}\t{:.0}",
+        "{}\t{}\t{}\t{:.2}\t{:.2}\t{:.2}\t{:.2}\t{:.1}\t{:.2}\t{}\t{}\t{}\t{:.4}\t{:.0}",
         chain.len(),
         chain.transitions(),
+        cache.0,
         made.as_secs_f64(),
         ready.as_secs_f64(),
         micros(times[share(500)]),
