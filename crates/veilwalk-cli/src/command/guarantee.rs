@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(length) = args.block.length()? {
         return of_blocks(args, length);
     }
-    let model = args.chain.model()?;
+    let model = args.chain.any_model()?;
     let chosen = args.mechanism.on(&model)?;
     let effort = if args.all_pairs { Effort::UNLIMITED } else { Effort::default() };
     let guarantee = with_progress("comparing states", |watch| {
