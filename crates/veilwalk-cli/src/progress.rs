@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use veilwalk::analysis::{Observer, Progress, Stage};
+use veilwalk::analysis::{Observer, Progress};
 
 use veilwalk_io::ReleaseProgress;
 
@@ -79,18 +79,27 @@ pub(crate) fn with_progress<T>(
     label: &str,
     work: impl FnOnce(&(dyn Fn(f64) -> ControlFlow<()> + Sync)) -> T,
 ) -> T {
+    with_labelled_progress(|tell| work(&|done| tell(label, done)))
+}
+
+/// The same for work that says itself what it is at.
+pub(crate) fn with_labelled_progress<T>(
+    work: impl FnOnce(&(dyn Fn(&str, f64) -> ControlFlow<()> + Sync)) -> T,
+) -> T {
     const PARTS: u64 = 1000;
     listen();
     let started = Instant::now();
     let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::hidden());
     let style = ProgressStyle::with_template("{msg} {bar:30} {percent:>3} %, {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.set_message(label.to_owned());
     let shown = AtomicBool::new(false);
-    let result = work(&|done| {
+    let result = work(&|label, done| {
         let late = started.elapsed() > Duration::from_secs(1);
         if late && std::io::stderr().is_terminal() && !shown.swap(true, Ordering::Relaxed) {
             bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        if bar.message() != label {
+            bar.set_message(label.to_owned());
         }
         bar.set_position((done * PARTS as f64) as u64);
         if stop_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -132,28 +141,18 @@ pub(crate) fn releasing<T>(
     result
 }
 
-/// The same for analysis, which also says what it is working on.
+/// The same for one stage of an analysis.
 pub(crate) fn observed<T>(label: &str, work: impl FnOnce(Observer<'_>) -> T) -> T {
     with_progress(label, |watch| {
         work(&|progress: Progress| watch(progress.done as f64 / progress.total.max(1) as f64))
     })
 }
 
-/// The same for figures over steps with a number of levels: first one pass for all, then one for
-/// each level.
-pub(crate) fn observed_passes<T>(
-    label: &str,
-    levels: usize,
-    work: impl FnOnce(Observer<'_>) -> T,
-) -> T {
-    let first = 1.0 / (1 + levels) as f64;
-    with_progress(label, |watch| {
+/// The same for a whole analysis, which says what stage it is at.
+pub(crate) fn observed_stages<T>(work: impl FnOnce(Observer<'_>) -> T) -> T {
+    with_labelled_progress(|tell| {
         work(&|progress: Progress| {
-            let done = progress.done as f64 / progress.total.max(1) as f64;
-            watch(match progress.stage {
-                Stage::Ever => first + (1.0 - first) * done,
-                _ => first * done,
-            })
+            tell(&progress.stage.to_string(), progress.done as f64 / progress.total.max(1) as f64)
         })
     })
 }

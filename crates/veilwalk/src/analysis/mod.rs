@@ -14,6 +14,8 @@
 //! - [`bounds`]: closed-form bounds as published, and ones that hold.
 //! - [`typical`]: how likely the released walk is one that the chain would typically make.
 //! - [`tune`](mod@tune): which member of the family serves an aim best on a chain.
+//! - [`plan`]: all of it together, as far as it is affordable.
+//! - [`compare`]: mechanisms side by side.
 //! - [`simulate`]: the real sampler on all cores, an independent route to the same figures, and the
 //!   only one for blocks over the chain's own walks ([`OwnWalks`]).
 //!
@@ -29,6 +31,7 @@
 
 mod analyzed;
 pub mod bounds;
+pub mod compare;
 pub mod drift;
 mod figures;
 pub mod given_block;
@@ -38,6 +41,7 @@ pub mod joint;
 mod kernels;
 pub mod long_run;
 mod own_walks;
+pub mod plan;
 mod progress;
 pub mod simulate;
 pub mod tune;

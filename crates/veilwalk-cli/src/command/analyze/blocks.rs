@@ -5,6 +5,7 @@
 //! out.
 
 use anyhow::{Result, bail};
+use veilwalk::analysis::plan::{Analysis, Bounds, LeftOut, TypicalFigure};
 use veilwalk::analysis::simulate::{
     RealWalks as Simulated, SimulatedUtility, Simulation, simulate,
 };
@@ -12,7 +13,6 @@ use veilwalk::analysis::{Origin, given_walks};
 use veilwalk::mechanism::{BlockLength, BlockMechanism};
 use veilwalk::{Chain, Start};
 
-use super::figures::{Analysis, Bounds, LeftOut, TypicalFigure};
 use super::real::RealWalks;
 use crate::args::{counted, thousands};
 use crate::progress::observed;

@@ -1,23 +1,23 @@
 //! `veilwalk analyze`: how good a release is, computed rather than simulated.
 
 mod blocks;
-mod figures;
 mod json;
 mod real;
 mod text;
 
 use anyhow::{Result, bail};
+use veilwalk::analysis::plan::{Effort, Plan};
 use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::BlockLength;
 use veilwalk::{Model, Promise, Start};
 
 use self::blocks::Found;
 pub(crate) use self::blocks::{affordable_walks, refuse_too_long};
-use self::figures::{Effort, Plan};
 use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
 use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
+use crate::progress::observed_stages;
 use crate::terminal;
 
 /// Compute how good a release is: distance, wrong states, entropy, drift, bounds
@@ -119,14 +119,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 origin,
                 steps,
                 start,
-                real,
+                real: real.map(|real| real.walks.as_slice()),
                 levels: &args.levels,
                 etas: &args.eta,
                 simulate: args.simulate,
                 seed: args.seed,
                 effort: if args.thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
             };
-            let found = Found::Exact(Box::new(plan.carry_out()?));
+            let analysis = observed_stages(|observer| plan.carry_out(observer))?;
+            let found = Found::Exact(Box::new(analysis));
             (chosen.name, found)
         }
     };

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table};
 use veilwalk::analysis::long_run::{Convergence, MixingKind, MixingTime};
+use veilwalk::analysis::plan::{Analysis, LeftOut, TypicalFigure};
 use veilwalk::analysis::simulate::{Estimate, SimulatedUtility};
 
 use super::Subject;
 use super::blocks::walks_in_words;
-use super::figures::{Analysis, LeftOut, TypicalFigure};
 use crate::args::{blocks_in_words, counted, thousands};
 use crate::terminal;
 
@@ -118,7 +118,7 @@ impl Page {
         }
         self.section("How often the released state is farther than a distance");
         let header = ["distance (nats)", "share of steps", "ever in a walk", "bound, corrected"];
-        let bounds = analysis.bounds.error.as_ref().map(|(levels, _)| levels);
+        let bounds = analysis.bounds.error.as_ref().map(|error| &error.levels);
         let columns = if bounds.is_some() { 4 } else { 3 };
         let mut table = terminal::table(&header[..columns]);
         for (place, level) in analysis.utility.exceedance.iter().enumerate() {
@@ -214,20 +214,20 @@ impl Page {
         self.section(
             "Published bounds, as printed: none of them is valid (--format json says why)",
         );
-        if let Some((levels, _)) = &bounds.error {
-            for level in levels {
+        if let Some(error) = &bounds.error {
+            for level in &error.levels {
                 let value = level.published.map_or("says nothing".to_owned(), chance);
                 let name = format!("P(over {} nats)", level.nats);
                 let exact = chance_of_level(analysis, level.nats);
                 self.figure(&name, value, &format!("at the last step; exact {exact}"));
             }
         }
-        if let Some(entropy) = &bounds.entropy {
+        if let Some(entropy) = bounds.entropy.map(|entropy| entropy.figures) {
             let value = entropy.published.map_or("says nothing".to_owned(), nats);
             let meaning = format!("of entropy per transition; exact {}", nats(entropy.corrected));
             self.figure("released entropy", value, &meaning);
         }
-        for figures in bounds.typicality.iter().flatten() {
+        for figures in bounds.typicality.iter().flat_map(|bound| &bound.etas) {
             let value = figures.published.map_or("says nothing".to_owned(), chance);
             let corrected = figures.corrected.map_or("left out".to_owned(), chance);
             let meaning = format!("that a release is not typical; corrected {corrected}");

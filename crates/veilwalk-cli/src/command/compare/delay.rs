@@ -31,7 +31,6 @@ pub(super) struct Delay {
 
 struct Row {
     length: BlockLength,
-    command: String,
     /// The figures, or why there are none.
     outcome: Result<SimulatedUtility, String>,
 }
@@ -39,7 +38,7 @@ struct Row {
 impl Delay {
     /// Simulates every length, with the same seed.
     pub(super) fn new(
-        setting: &Setting<'_>,
+        setting: &Setting,
         lengths: &[BlockLength],
         (epsilon, unit): (Epsilon, Unit),
         walks: Option<u64>,
@@ -48,18 +47,18 @@ impl Delay {
         let mut rows: Vec<Row> = Vec::new();
         for &length in lengths {
             refuse_too_long(length, setting.steps, "the walks")?;
-            let made = BlockMechanism::new(Arc::clone(setting.model), DESIGN, promise, length);
+            let made = BlockMechanism::new(Arc::clone(&setting.model), DESIGN, promise, length);
             let outcome = match made {
                 Ok(mechanism) => Ok(simulated(setting, &mechanism, walks)?),
                 Err(refusal) => Err(refusal.to_string()),
             };
-            rows.push(Row { length, command: command(setting, promise, length), outcome });
+            rows.push(Row { length, outcome });
         }
-        let vacuous = Cover::new(setting.model, unit).is_vacuous();
+        let vacuous = Cover::new(&setting.model, unit).is_vacuous();
         Ok(Self { promise, vacuous, rows })
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    pub(super) fn to_json(&self, chain_flags: &str) -> Value {
         let row = |row: &Row| {
             let mut value = json!({
                 "block": block_value(row.length),
@@ -70,7 +69,8 @@ impl Delay {
                 value["wrong_state_share"] = json!(figures.wrong_state_share);
                 value["mean_distance_nats"] = json!(figures.mean_distance_nats);
                 value["entropy_nats"] = json!(figures.entropy_nats);
-                value["command"] = json!((!self.vacuous).then_some(&row.command));
+                value["command"] =
+                    json!((!self.vacuous).then(|| command(chain_flags, self.promise, row.length)));
             }
             value
         };
@@ -89,7 +89,7 @@ impl Delay {
     }
 
     /// The table, with a bar for each figure, so that a column of bars is the curve.
-    pub(super) fn section(&self, page: &mut String) {
+    pub(super) fn section(&self, page: &mut String, chain_flags: &str) {
         let _ = writeln!(page, "\nWhat a delay buys: blocks of L steps at {}", self.promise);
         let about = format!(
             "The same guarantee for every L, with {DESIGN}. {}",
@@ -135,7 +135,7 @@ impl Delay {
         }
         let made = self.rows.iter().filter(|row| row.outcome.is_ok() && !self.vacuous);
         if let Some(row) = made.filter(|row| row.length.most_steps().get() > 1).next_back() {
-            let _ = writeln!(page, "    {}", row.command);
+            let _ = writeln!(page, "    {}", command(chain_flags, self.promise, row.length));
         }
     }
 
@@ -145,7 +145,7 @@ impl Delay {
 }
 
 fn simulated(
-    setting: &Setting<'_>,
+    setting: &Setting,
     mechanism: &BlockMechanism,
     walks: Option<u64>,
 ) -> Result<SimulatedUtility> {
@@ -162,8 +162,8 @@ fn simulated(
     Ok(observed(&label, |observer| simulate(mechanism, simulation, observer))?)
 }
 
-fn command(setting: &Setting<'_>, promise: Promise, length: BlockLength) -> String {
-    let (chain, epsilon) = (&setting.chain_flags, promise.epsilon);
+fn command(chain_flags: &str, promise: Promise, length: BlockLength) -> String {
+    let (chain, epsilon) = (chain_flags, promise.epsilon);
     let unit = match promise.unit {
         Unit::Radius(radius) => format!("--radius {radius}"),
         Unit::Substitutions(b) => format!("--substitutions {b}"),

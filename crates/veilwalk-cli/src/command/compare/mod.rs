@@ -2,22 +2,20 @@
 
 mod delay;
 mod json;
-mod row;
 mod text;
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
 use anyhow::Result;
-use veilwalk::analysis::Origin;
-use veilwalk::guarantee::{Cover, Effort};
+use veilwalk::Preset;
+use veilwalk::analysis::compare::{Basis, Comparison, Setting};
+use veilwalk::guarantee::Effort;
 use veilwalk::mechanism::{BlockLength, Epsilon, Radius, Unit};
-use veilwalk::{Model, Preset, Start};
 
 use self::delay::Delay;
-use self::row::{Basis, Row};
 use crate::args::{ChainArgs, Format};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
+use crate::progress::with_labelled_progress;
 use crate::terminal;
 
 /// Compare mechanisms on a chain, and name the best for each purpose
@@ -108,48 +106,28 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// What every row has in common.
-struct Setting<'a> {
-    model: &'a Arc<Model>,
-    origin: Origin,
-    start: Start,
-    steps: usize,
-    level: f64,
-    effort: Effort,
-    chain_flags: String,
-}
-
-/// All mechanisms on one basis.
-struct Comparison {
-    basis: Basis,
-    epsilon: Epsilon,
-    /// The smallest radius that protects anything, where this one protects nothing.
-    vacuous: Option<String>,
-    rows: Vec<Row>,
-}
-
 pub(crate) fn run(args: &Args) -> Result<()> {
     let model = args.chain.model()?;
     let origin = args.own.origin(model.chain())?;
     let setting = Setting {
-        model: &model,
+        model: model.clone(),
         origin,
         start: args.own.start(model.chain(), origin)?,
         steps: args.own.steps,
         level: args.level,
-        effort: if args.all_pairs {
-            Effort::UNLIMITED
-        } else {
-            Effort::comparisons(10_000_000_000)
-        },
-        chain_flags: args.chain.as_flags(),
+        effort: if args.all_pairs { Effort::UNLIMITED } else { Setting::SOME_EFFORT },
     };
     let bases = args.radius.map(Basis::Radius).into_iter().chain([Basis::Loss]);
     let bases: Vec<Basis> = bases.collect();
     let (mut comparisons, mut delays) = (Vec::new(), Vec::new());
     for epsilon in args.epsilons() {
         for &basis in &bases {
-            comparisons.push(setting.compare(args, basis, epsilon)?);
+            let presets = args.mechanisms();
+            comparisons.push(with_labelled_progress(|tell| {
+                Comparison::new(&setting, &presets, basis, epsilon, &|preset, what, done| {
+                    tell(&format!("{preset}: {what}"), done)
+                })
+            })?);
         }
         if !args.no_blocks {
             let unit = args.radius.map_or(Unit::Substitutions(NonZeroU32::MIN), Unit::Radius);
@@ -157,15 +135,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             delays.push(Delay::new(&setting, &lengths, (epsilon, unit), args.block_walks)?);
         }
     }
+    let chain_flags = args.chain.as_flags();
     let walks = format!("{}, averaged over the chain's own walks", args.own.in_words());
     let start = start_in_words(model.chain(), setting.start);
     match args.format {
         Format::Json => {
-            let answer = json::answer(&setting, &walks, &start.1, &comparisons, &delays);
+            let answer =
+                json::answer(&setting, &walks, &start.1, &comparisons, &delays, &chain_flags)?;
             terminal::print(format_args!("{answer:#}"))
         }
         Format::Text => {
-            terminal::print(text::page(&setting, &walks, &start.0, &comparisons, &delays))?;
+            terminal::print(text::page(
+                &setting,
+                &walks,
+                &start.0,
+                &comparisons,
+                &delays,
+                &chain_flags,
+            ))?;
             if args.radius.is_none() {
                 terminal::note(
                     "give --radius for a comparison at equal epsilon and radius as well",
@@ -205,19 +192,23 @@ impl Args {
     }
 }
 
-impl Setting<'_> {
-    fn compare(&self, args: &Args, basis: Basis, epsilon: Epsilon) -> Result<Comparison> {
-        let rows = args.mechanisms().into_iter();
-        let rows = rows.map(|preset| Row::new(self, preset, basis, epsilon));
-        let rows = rows.collect::<Result<_>>()?;
-        let vacuous = match basis {
-            Basis::Radius(radius) => {
-                let cover = Cover::new(self.model, Unit::Radius(radius));
-                let closest = self.model.closest_pair().filter(|_| cover.is_vacuous());
-                closest.map(|pair| pair.distance.to_string())
-            }
-            Basis::Loss => None,
-        };
-        Ok(Comparison { basis, epsilon, vacuous, rows })
+/// The command that releases walks with a mechanism of a comparison.
+fn command(chain_flags: &str, comparison: &Comparison, preset: Preset) -> String {
+    let epsilon = comparison.epsilon;
+    let start = format!("veilwalk privatize WALKS {chain_flags} --mechanism");
+    match comparison.basis {
+        // The names of those that count substitutions do not go with a radius; their choices do.
+        Basis::Radius(radius) => {
+            let choices = match preset {
+                Preset::Chen => "exponential --distance hamming",
+                Preset::ExponentialHamming => "exponential",
+                other => other.name(),
+            };
+            format!("{start} {choices} --epsilon {epsilon} --radius {radius}")
+        }
+        Basis::Loss => {
+            let how = if preset == Preset::Cell { "" } else { " --calibrate exact" };
+            format!("{start} {preset} --epsilon {epsilon} --substitutions 1{how}")
+        }
     }
 }

@@ -3,26 +3,27 @@
 use std::fmt::Write;
 
 use comfy_table::CellAlignment;
+use veilwalk::analysis::compare::{Basis, Comparison, Purpose, Setting};
 use veilwalk::guarantee::Figures;
 
+use super::command;
 use super::delay::Delay;
-use super::row::{Basis, Purpose};
-use super::{Comparison, Setting};
 use crate::command::analyze::{chance, nats, percent};
 use crate::terminal;
 
 pub(super) fn page(
-    setting: &Setting<'_>,
+    setting: &Setting,
     walks: &str,
     start: &str,
     comparisons: &[Comparison],
     delays: &[Delay],
+    chain_flags: &str,
 ) -> String {
     let mut page = format!("Real walks: {walks}\nReleases start {start}\n");
     for comparison in comparisons {
-        section(&mut page, setting, comparison);
+        section(&mut page, setting, comparison, chain_flags);
     }
-    delays.iter().for_each(|delay| delay.section(&mut page));
+    delays.iter().for_each(|delay| delay.section(&mut page, chain_flags));
     let _ = writeln!(
         page,
         "\n{:<14}of steps release another state than the real one\n\
@@ -39,7 +40,7 @@ pub(super) fn page(
     page.trim_end().to_owned()
 }
 
-fn section(page: &mut String, setting: &Setting<'_>, comparison: &Comparison) {
+fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_flags: &str) {
     let epsilon = comparison.epsilon;
     let _ = match comparison.basis {
         Basis::Radius(radius) => writeln!(
@@ -102,11 +103,11 @@ fn section(page: &mut String, setting: &Setting<'_>, comparison: &Comparison) {
     for remark in remarks.chain(bounds) {
         let _ = writeln!(page, "{}", terminal::wrapped(&remark));
     }
-    winners(page, comparison);
+    winners(page, comparison, chain_flags);
 }
 
-fn winners(page: &mut String, comparison: &Comparison) {
-    let mut commands: Vec<&str> = Vec::new();
+fn winners(page: &mut String, comparison: &Comparison, chain_flags: &str) {
+    let mut commands: Vec<String> = Vec::new();
     for purpose in Purpose::ALL {
         let Some((row, measured)) = comparison.winner(purpose) else { continue };
         let figure = purpose.figure(&measured.utility);
@@ -118,8 +119,9 @@ fn winners(page: &mut String, comparison: &Comparison) {
             }
         };
         let _ = writeln!(page, "  {what:<25} {:<20} {figure}", row.preset.to_string());
-        if !commands.contains(&row.command.as_str()) {
-            commands.push(&row.command);
+        let command = command(chain_flags, comparison, row.preset);
+        if !commands.contains(&command) {
+            commands.push(command);
         }
     }
     if let Some(smallest) = &comparison.vacuous {
@@ -135,7 +137,7 @@ fn winners(page: &mut String, comparison: &Comparison) {
         let shown = if long {
             command.replacen(" --mechanism", " \\\n      --mechanism", 1)
         } else {
-            command.to_owned()
+            command
         };
         let _ = writeln!(page, "    {shown}");
     }

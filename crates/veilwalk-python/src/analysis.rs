@@ -1,0 +1,228 @@
+//! How good releases are: one mechanism, several side by side, and the best of the family.
+
+use pyo3::prelude::*;
+use serde_json::json;
+use veilwalk::analysis::compare::{Basis, Comparison, Setting};
+use veilwalk::analysis::plan::{Effort, Plan};
+use veilwalk::analysis::tune::{Aim, Evaluated, Question, WalksFrom, tune as best};
+use veilwalk::analysis::{Origin, Progress};
+use veilwalk::guarantee;
+use veilwalk::mechanism::{Epsilon, Radius, Unit};
+use veilwalk::{Preset, Start, StateId};
+
+use crate::chain::Chain;
+use crate::error::{VeilwalkError, WalkError, parameter_error};
+use crate::interrupt;
+use crate::labels::Naming;
+use crate::mechanism::{Mechanism, promise, to_value};
+
+/// Where the chain's own walks start, and how released ones do.
+fn starts(
+    chain: &Chain,
+    from: Option<&Bound<'_, PyAny>>,
+    released: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Origin, Start)> {
+    let origin = match from {
+        None => Origin::Initial,
+        Some(state) => Origin::At(chain.state("start", state)?),
+    };
+    let word = released.and_then(|how| how.extract::<String>().ok());
+    let start = match (word.as_deref(), released, origin) {
+        (Some("initial"), _, _) | (_, None, Origin::Initial) => Start::Initial,
+        (Some("first"), _, _) | (_, None, Origin::At(_)) => Start::First,
+        (_, Some(state), _) => {
+            let what = "released_start (\"initial\", \"first\" or a state)";
+            Start::At(chain.state(what, state)?)
+        }
+    };
+    Ok((origin, start))
+}
+
+/// Everything that can be computed about a mechanism, as JSON, with the number of real moves that
+/// the chain does not have.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn analyze(
+    py: Python<'_>,
+    chain: &Chain,
+    mechanism: &Mechanism,
+    start: Option<&Bound<'_, PyAny>>,
+    released_start: Option<&Bound<'_, PyAny>>,
+    steps: usize,
+    real: Option<Vec<Vec<Bound<'_, PyAny>>>>,
+    levels: Vec<f64>,
+    etas: Vec<f64>,
+    simulate: Option<u64>,
+    seed: u64,
+    thorough: bool,
+) -> PyResult<(String, usize)> {
+    let (origin, start) = starts(chain, start, released_start)?;
+    let real = real.map(|walks| real_walks(chain, &walks)).transpose()?;
+    let states = chain.labels().chain();
+    let impossible = real.iter().flatten().flat_map(|walk| walk.windows(2));
+    let impossible = impossible.filter(|pair| !states.allows(pair[0], pair[1])).count();
+    let mechanism = mechanism.mechanism.clone();
+    let found = interrupt::run(py, move |stop| {
+        let plan = Plan {
+            mechanism: &mechanism,
+            origin,
+            steps,
+            start,
+            real: real.as_deref(),
+            levels: &levels,
+            etas: &etas,
+            simulate,
+            seed,
+            effort: if thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
+        };
+        let analysis = plan.carry_out(&|_: Progress| stop.flow());
+        let analysis = analysis.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
+        Ok::<_, PyErr>(to_value(&analysis)?.to_string())
+    })?;
+    Ok((found, impossible))
+}
+
+fn real_walks(chain: &Chain, walks: &[Vec<Bound<'_, PyAny>>]) -> PyResult<Vec<Vec<StateId>>> {
+    let mut found = Vec::with_capacity(walks.len());
+    for (number, walk) in walks.iter().enumerate() {
+        let states = walk.iter().enumerate().map(|(step, value)| {
+            let state = chain.labels().state(value, Naming::Integer);
+            state
+                .map(|(state, _)| state)
+                .map_err(|why| WalkError::new_err(format!("walk {number}, step {step}: {why}")))
+        });
+        found.push(states.collect::<PyResult<Vec<_>>>()?);
+    }
+    if found.iter().all(|walk| walk.len() < 2) {
+        return Err(WalkError::new_err(format!(
+            "there is no step to analyze in {} walks; give walks of two states or more",
+            found.len()
+        )));
+    }
+    // A walk without a state has no first one either.
+    found.retain(|walk| !walk.is_empty());
+    Ok(found)
+}
+
+/// Mechanisms side by side: comparisons as JSON, one for each ε and basis, and how releases start.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn compare(
+    py: Python<'_>,
+    chain: &Chain,
+    epsilons: Vec<String>,
+    radius: Option<&str>,
+    mechanisms: Vec<String>,
+    start: Option<&Bound<'_, PyAny>>,
+    released_start: Option<&Bound<'_, PyAny>>,
+    steps: usize,
+    level: f64,
+    all_pairs: bool,
+) -> PyResult<String> {
+    let (origin, start) = starts(chain, start, released_start)?;
+    let mut epsilons = epsilons
+        .iter()
+        .map(|text| text.parse::<Epsilon>().map_err(parameter_error))
+        .collect::<PyResult<Vec<_>>>()?;
+    epsilons.sort();
+    epsilons.dedup();
+    let radius = radius.map(|text| text.parse::<Radius>().map_err(parameter_error)).transpose()?;
+    let bases: Vec<Basis> = radius.map(Basis::Radius).into_iter().chain([Basis::Loss]).collect();
+    let mut presets: Vec<Preset> = Vec::new();
+    for name in &mechanisms {
+        let preset = name.parse().map_err(parameter_error)?;
+        if !presets.contains(&preset) {
+            presets.push(preset);
+        }
+    }
+    let effort = if all_pairs { guarantee::Effort::UNLIMITED } else { Setting::SOME_EFFORT };
+    let setting = Setting { model: chain.model(py)?, origin, start, steps, level, effort };
+    interrupt::run(py, move |stop| {
+        let mut comparisons = Vec::new();
+        for &epsilon in &epsilons {
+            for &basis in &bases {
+                let comparison =
+                    Comparison::new(&setting, &presets, basis, epsilon, &|_, _, _| stop.flow());
+                let comparison = comparison.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
+                comparisons.push(to_value(&comparison)?);
+            }
+        }
+        Ok::<_, PyErr>(serde_json::Value::from(comparisons).to_string())
+    })
+}
+
+/// The members of the family, best first, as JSON.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn tune(
+    py: Python<'_>,
+    chain: &Chain,
+    epsilon: &str,
+    radius: Option<&str>,
+    substitutions: Option<u64>,
+    aim: &str,
+    from_: &Bound<'_, PyAny>,
+    released_start: &Bound<'_, PyAny>,
+    steps: usize,
+) -> PyResult<String> {
+    let promise = promise(epsilon, radius, substitutions)?;
+    let aim: Aim = aim.parse().map_err(|e| parameter_error(format!("aim: {e}")))?;
+    let question = Question {
+        promise,
+        aim,
+        from: match from_.extract::<String>().as_deref() {
+            Ok("initial") => WalksFrom::Initial,
+            Ok("stationary") => WalksFrom::Stationary,
+            _ => {
+                WalksFrom::At(chain.state("start (\"initial\", \"stationary\" or a state)", from_)?)
+            }
+        },
+        start: match released_start.extract::<String>().as_deref() {
+            Ok("initial") => Start::Initial,
+            Ok("first") => Start::First,
+            _ => Start::At(chain.state("released_start", released_start)?),
+        },
+        steps,
+    };
+    let model = chain.model(py)?;
+    interrupt::run(py, move |stop| {
+        let ranking = best(&model, question, &|_: Progress| stop.flow());
+        let ranking = ranking.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
+        let member = |(place, m): (usize, &Evaluated)| {
+            json!({
+                "rank": place + 1,
+                "mechanism": m.preset.map(Preset::name),
+                "distance": m.design.distance.name(),
+                "rule": m.design.rule.name(),
+                "chain_weight": m.design.chain_weight.to_string(),
+                "mean_distance_nats": m.figures.mean_distance_nats,
+                "wrong_state_share": m.figures.wrong_state_share,
+                "entropy_gap_nats": m.figures.entropy_gap_nats,
+                "score": m.score,
+            })
+        };
+        let (radius, substitutions) = match promise.unit {
+            Unit::Radius(radius) => (Some(radius.to_string()), None),
+            Unit::Substitutions(count) => (None, Some(count.get())),
+        };
+        let impossible = ranking.impossible.iter();
+        let answer = json!({
+            "aim": aim.to_string(),
+            "epsilon": promise.epsilon.to_string(),
+            "radius_nats": radius,
+            "substitutions": substitutions,
+            "steps": steps,
+            "chain": model.hash().to_string(),
+            "real_entropy_nats": ranking.real_entropy_nats,
+            "ranking": ranking.members.iter().enumerate().map(member).collect::<Vec<_>>(),
+            "screening_steps": ranking.screening_steps,
+            "screened_out":
+                ranking.screened_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "thinned": ranking.thinned,
+            "impossible": impossible
+                .map(|(design, why)| json!({"design": design.to_string(), "why": why.to_string()}))
+                .collect::<Vec<_>>(),
+        });
+        Ok::<_, PyErr>(answer.to_string())
+    })
+}

@@ -1,0 +1,330 @@
+//! A chain, with its distances once something asks for them.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use veilwalk::chain::{
+    BuildOptions, BuildReport, ChainBuilder, Entries, RowSums, Scope, TransitionCounts,
+};
+use veilwalk::{Initial, Model, StateId};
+
+use crate::error::{chain_error, parameter_error, walk_error};
+use crate::interrupt;
+use crate::labels::{Labels, Naming};
+
+/// A public Markov chain.
+#[pyclass(frozen, module = "veilwalk._native")]
+#[derive(Debug)]
+pub(crate) struct Chain {
+    chain: veilwalk::Chain,
+    labels: Arc<Labels>,
+    model: OnceLock<Arc<Model>>,
+    #[pyo3(get)]
+    notes: Vec<String>,
+}
+
+impl Chain {
+    pub(crate) fn new(py: Python<'_>, chain: veilwalk::Chain, notes: Vec<String>) -> Self {
+        let labels = Arc::new(Labels::new(py, &chain));
+        Self { chain, labels, model: OnceLock::new(), notes }
+    }
+
+    fn built(
+        py: Python<'_>,
+        built: Result<(veilwalk::Chain, BuildReport), impl std::fmt::Display>,
+    ) -> PyResult<Self> {
+        let (chain, report) = built.map_err(chain_error)?;
+        Ok(Self::new(py, chain, notes(&report)))
+    }
+
+    pub(crate) fn labels(&self) -> &Arc<Labels> {
+        &self.labels
+    }
+
+    /// The chain with its distances, computed when first asked for.
+    pub(crate) fn model(&self, py: Python<'_>) -> PyResult<Arc<Model>> {
+        if let Some(model) = self.model.get() {
+            return Ok(model.clone());
+        }
+        let chain = self.chain.clone();
+        let model =
+            interrupt::run(py, move |_| Model::new(chain).map(Arc::new).map_err(parameter_error))?;
+        Ok(self.model.get_or_init(|| model).clone())
+    }
+
+    /// The state of a label, for parameters of a function.
+    pub(crate) fn state(&self, parameter: &str, value: &Bound<'_, PyAny>) -> PyResult<StateId> {
+        match self.labels.state(value, Naming::Integer) {
+            Ok((state, _)) => Ok(state),
+            Err(why) => {
+                let shown: Vec<String> = self
+                    .chain
+                    .states()
+                    .take(12)
+                    .map(|state| format!("{:?}", self.chain.label(state)))
+                    .collect();
+                let more = if self.chain.len() > shown.len() { ", …" } else { "" };
+                Err(parameter_error(format!(
+                    "{parameter}: {why}; the chain's states are {}{more}",
+                    shown.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+fn options(normalize: bool, largest_component: bool) -> BuildOptions {
+    BuildOptions {
+        row_sums: if normalize { RowSums::Normalize } else { RowSums::Check },
+        scope: if largest_component { Scope::LargestComponent } else { Scope::Whole },
+    }
+}
+
+/// What building changed, in words.
+fn notes(report: &BuildReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    let off = |sum: f64| (sum - 1.0).abs();
+    if let Some(worst) = report.rescaled.iter().max_by(|a, b| off(a.sum).total_cmp(&off(b.sum))) {
+        notes.push(format!(
+            "rows rescaled to sum to 1: {}; the farthest off was that of {:?}, at {:.9}",
+            report.rescaled.len(),
+            worst.state,
+            worst.sum
+        ));
+    }
+    if !report.dropped_states.is_empty() {
+        notes.push(format!(
+            "outside the largest component, and dropped: {} states and {} transitions",
+            report.dropped_states.len(),
+            report.dropped_transitions
+        ));
+    }
+    if report.period > 1 {
+        notes.push(format!(
+            "the chain has period {}; releases are not affected, but a walk on it never settles, so \
+             long-run figures are averages over time",
+            report.period
+        ));
+    }
+    notes
+}
+
+#[pymethods]
+impl Chain {
+    #[staticmethod]
+    fn credit(py: Python<'_>) -> Self {
+        Self::new(py, veilwalk::Chain::credit(), Vec::new())
+    }
+
+    #[staticmethod]
+    fn downtown(py: Python<'_>) -> Self {
+        Self::new(py, veilwalk::Chain::downtown(), Vec::new())
+    }
+
+    /// A square matrix of probabilities, row by row.
+    #[staticmethod]
+    fn from_matrix(
+        py: Python<'_>,
+        labels: Vec<String>,
+        rows: Vec<Vec<f64>>,
+        normalize: bool,
+        largest_component: bool,
+    ) -> PyResult<Self> {
+        if rows.len() != labels.len() {
+            return Err(chain_error(format!(
+                "there are {} rows for {} states; a matrix has one row and one column for each state",
+                rows.len(),
+                labels.len()
+            )));
+        }
+        let mut builder = ChainBuilder::new(Entries::Probabilities);
+        let states = labels
+            .iter()
+            .map(|label| builder.new_state(label).map_err(chain_error))
+            .collect::<PyResult<Vec<_>>>()?;
+        for (&from, row) in states.iter().zip(&rows) {
+            if row.len() != states.len() {
+                return Err(chain_error(format!(
+                    "the row of {:?} has {} entries for {} states",
+                    labels[from.index()],
+                    row.len(),
+                    states.len()
+                )));
+            }
+            for (&to, &entry) in states.iter().zip(row) {
+                if entry != 0.0 {
+                    builder.transition(from, to, entry).map_err(chain_error)?;
+                }
+            }
+        }
+        Self::built(py, builder.build(options(normalize, largest_component)))
+    }
+
+    /// Transitions, as probabilities or as counts.
+    #[staticmethod]
+    fn from_transitions(
+        py: Python<'_>,
+        transitions: Vec<(String, String, f64)>,
+        counts: bool,
+        normalize: bool,
+        largest_component: bool,
+    ) -> PyResult<Self> {
+        let entries = if counts { Entries::Counts } else { Entries::Probabilities };
+        let mut builder = ChainBuilder::new(entries);
+        // As in files: states are numbered by where transitions start, then by where they end.
+        for (from, _, _) in &transitions {
+            builder.state(from);
+        }
+        for (from, to, entry) in &transitions {
+            let (from, to) = (builder.state(from), builder.state(to));
+            builder.transition(from, to, *entry).map_err(chain_error)?;
+        }
+        Self::built(py, builder.build(options(normalize, largest_component)))
+    }
+
+    /// Counts the transitions of walks.
+    #[staticmethod]
+    fn fit(py: Python<'_>, walks: Vec<Vec<String>>, largest_component: bool) -> PyResult<Self> {
+        let mut counts = TransitionCounts::new();
+        for walk in &walks {
+            counts.add_walk(walk.iter().map(String::as_str));
+        }
+        if counts.total() == 0 {
+            return Err(walk_error(format!(
+                "there is not a single transition to count in {} walks; a chain is fitted to walks of \
+                 two states or more",
+                walks.len()
+            )));
+        }
+        Self::built(py, counts.build(options(false, largest_component)))
+    }
+
+    /// Reads a file.
+    #[staticmethod]
+    fn read(
+        py: Python<'_>,
+        path: PathBuf,
+        normalize: bool,
+        largest_component: bool,
+    ) -> PyResult<Self> {
+        Self::built(py, veilwalk_io::read_chain(&path, options(normalize, largest_component)))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let chain = veilwalk::Chain::from_bytes(data).map_err(chain_error)?;
+        Ok(Self::new(py, chain, Vec::new()))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.chain.to_bytes())
+    }
+
+    /// The same chain with walks that start at a state, anywhere, or as in the long run.
+    fn starting(&self, py: Python<'_>, how: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let initial = if let Ok(probabilities) = how.extract::<Vec<f64>>() {
+            Initial::from_probabilities(&self.chain, &probabilities).map_err(parameter_error)?
+        } else {
+            match how.extract::<String>().as_deref() {
+                Ok("uniform") => Initial::uniform(self.chain.len()),
+                Ok("stationary") => Initial::stationary(&self.chain).map_err(parameter_error)?,
+                _ => Initial::at(self.state("initial", how)?, self.chain.len()),
+            }
+        };
+        let chain = self.chain.clone().with_initial(initial);
+        Ok(Self::new(py, chain, self.notes.clone()))
+    }
+
+    #[getter]
+    fn states<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, pyo3::types::PyString>> {
+        (0..self.chain.len()).map(|state| self.labels.as_text(py, state).clone()).collect()
+    }
+
+    #[getter]
+    fn transitions(&self) -> usize {
+        self.chain.transitions()
+    }
+
+    #[getter]
+    fn period(&self) -> usize {
+        self.chain.period()
+    }
+
+    #[getter]
+    fn largest_out_degree(&self) -> usize {
+        self.chain.largest_out_degree()
+    }
+
+    #[getter]
+    fn hash(&self) -> String {
+        self.chain.hash().to_string()
+    }
+
+    #[getter]
+    fn initial(&self) -> Vec<f64> {
+        self.chain.states().map(|state| self.chain.initial().probability(state)).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.chain.len()
+    }
+
+    /// The states that a state can move to, with probabilities.
+    fn row(&self, state: &Bound<'_, PyAny>) -> PyResult<Vec<(String, f64)>> {
+        let from = self.state("state", state)?;
+        let targets = self.chain.successors(from).iter().zip(self.chain.probabilities(from));
+        Ok(targets.map(|(&to, &p)| (self.chain.label(to).to_owned(), p)).collect())
+    }
+
+    fn stationary(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        let chain = self.chain.clone();
+        interrupt::run(py, move |_| chain.stationary().map_err(chain_error))
+    }
+
+    fn entropy_rate(&self, py: Python<'_>) -> PyResult<f64> {
+        let chain = self.chain.clone();
+        interrupt::run(py, move |_| {
+            let stationary = chain.stationary().map_err(chain_error)?;
+            // Minus zero is a sum of nothing but certain moves.
+            Ok::<_, PyErr>(chain.entropy_rate(&stationary) + 0.0)
+        })
+    }
+
+    /// The largest distance: from, to, nats.
+    fn diameter(&self, py: Python<'_>) -> PyResult<(String, String, f64)> {
+        let model = self.model(py)?;
+        let pair = interrupt::run(py, move |_| Ok::<_, PyErr>(model.diameter()))?;
+        Ok(self.named(pair))
+    }
+
+    /// The closest two different states.
+    fn closest_pair(&self, py: Python<'_>) -> PyResult<Option<(String, String, f64)>> {
+        let model = self.model(py)?;
+        let pair = interrupt::run(py, move |_| Ok::<_, PyErr>(model.closest_pair()))?;
+        Ok(pair.map(|pair| self.named(pair)))
+    }
+
+    /// The distance between two states in nats.
+    fn distance(
+        &self,
+        py: Python<'_>,
+        start: &Bound<'_, PyAny>,
+        end: &Bound<'_, PyAny>,
+        symmetric: bool,
+    ) -> PyResult<f64> {
+        let (start, end) = (self.state("start", start)?, self.state("end", end)?);
+        let model = self.model(py)?;
+        let there = model.directed().between(start, end);
+        let back = model.directed().between(end, start);
+        Ok(if symmetric { there.max(back) } else { there }.as_f64())
+    }
+}
+
+impl Chain {
+    fn named(&self, pair: veilwalk::model::Pair) -> (String, String, f64) {
+        let label = |state| self.chain.label(state).to_owned();
+        (label(pair.from), label(pair.to), pair.distance.as_f64())
+    }
+}

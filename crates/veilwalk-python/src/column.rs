@@ -1,0 +1,359 @@
+//! Arrow columns of states: read into state numbers, and written again in the same type.
+//!
+//! Texts are looked up on all cores. A dictionary (a category) is looked up once for each of its
+//! values; its released column has the same values, followed by those labels that it lacked.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowDictionaryKeyType, ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, LargeStringArray, PrimitiveArray, StringArray,
+    StringViewArray, downcast_integer_array,
+};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::DataType;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::labels::{Labels, Naming};
+
+/// A value that is not a state, by its place in the column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct BadValue {
+    pub(crate) row: usize,
+    pub(crate) why: String,
+}
+
+/// What a column of states was made of, to write one like it.
+#[derive(Clone, Debug)]
+pub(crate) struct Like {
+    data_type: DataType,
+    integers: Naming,
+    /// The values of dictionaries, in order, each once.
+    categories: Vec<String>,
+    seen: FxHashSet<String>,
+}
+
+/// Rows that one thread reads in one go.
+const ROWS: usize = 1 << 16;
+
+impl Like {
+    pub(crate) fn new(data_type: &DataType, integers: Naming) -> Result<Self, String> {
+        let texts =
+            |t: &DataType| matches!(t, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        let known = match data_type {
+            DataType::Dictionary(_, values) => texts(values),
+            other => texts(other) || other.is_integer(),
+        };
+        if !known {
+            return Err(format!(
+                "the type is {data_type}; states are texts, whole numbers or categories of texts"
+            ));
+        }
+        if integers == Naming::Place && !data_type.is_integer() {
+            return Err(format!(
+                "the type is {data_type}, where states=\"numbers\" asks for whole numbers"
+            ));
+        }
+        Ok(Self {
+            data_type: data_type.clone(),
+            integers,
+            categories: Vec::new(),
+            seen: FxHashSet::default(),
+        })
+    }
+
+    /// Reads an array of states.
+    pub(crate) fn read(&mut self, array: &ArrayRef, labels: &Labels) -> Result<Vec<u32>, BadValue> {
+        let mut states = vec![0; array.len()];
+        let nulls = array.logical_nulls();
+        let nulls = nulls.as_ref();
+        match array.data_type() {
+            DataType::Utf8 => {
+                let texts = array.as_string::<i32>();
+                read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
+            }
+            DataType::LargeUtf8 => {
+                let texts = array.as_string::<i64>();
+                read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
+            }
+            DataType::Utf8View => {
+                let texts = array.as_string_view();
+                read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
+            }
+            DataType::Dictionary(_, _) => {
+                let dictionary = array.as_any_dictionary();
+                let values = as_texts(dictionary.values());
+                for text in values.iter().flatten() {
+                    if self.seen.insert(text.clone()) {
+                        self.categories.push(text.clone());
+                    }
+                }
+                let known: Vec<Option<u32>> =
+                    values.iter().map(|text| labels.text(text.as_deref()?)).collect();
+                let keys = dictionary.normalized_keys();
+                fill(&mut states, nulls, |row| {
+                    known[keys[row]].ok_or_else(|| {
+                        let text = values[keys[row]].as_deref().unwrap_or_default();
+                        labels.unknown_text(text).to_string()
+                    })
+                })?;
+            }
+            _ => self.read_integers(array, labels, nulls, &mut states)?,
+        }
+        Ok(states)
+    }
+
+    fn read_integers(
+        &self,
+        array: &ArrayRef,
+        labels: &Labels,
+        nulls: Option<&NullBuffer>,
+        states: &mut [u32],
+    ) -> Result<(), BadValue> {
+        let integers = self.integers;
+        downcast_integer_array!(
+            array => {
+                let numbers = array.values();
+                fill(states, nulls, |row| {
+                    let number = numbers[row];
+                    let number = i64::try_from(number)
+                        .map_err(|_| format!("{number} is larger than any label"))?;
+                    labels
+                        .integer(integers, number)
+                        .ok_or_else(|| labels.unknown_integer(integers, number))
+                })
+            }
+            _ => Ok(())
+        )
+    }
+
+    /// The states in a column of this type.
+    pub(crate) fn write(&self, states: &[u32], labels: &Labels) -> Result<ArrayRef, String> {
+        let chain = labels.chain();
+        let texts: Vec<&str> = chain.states().map(|state| chain.label(state)).collect();
+        match &self.data_type {
+            DataType::Dictionary(key, values) => self.write_dictionary(states, &texts, key, values),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+                write_texts(states, &texts, &self.data_type)
+            }
+            _ => {
+                let numbers = labels.released_integers(self.integers).map_err(|e| e.to_string())?;
+                write_integers(states, &numbers, &self.data_type)
+            }
+        }
+    }
+
+    fn write_dictionary(
+        &self,
+        states: &[u32],
+        labels: &[&str],
+        key: &DataType,
+        values: &DataType,
+    ) -> Result<ArrayRef, String> {
+        let mut all: Vec<&str> = self.categories.iter().map(String::as_str).collect();
+        let known: FxHashMap<&str, u32> = all.iter().copied().zip(0..).collect();
+        let keys: Vec<u32> = labels
+            .iter()
+            .map(|label| match known.get(label) {
+                Some(&key) => key,
+                None => {
+                    all.push(label);
+                    all.len() as u32 - 1
+                }
+            })
+            .collect();
+        let every: Vec<u32> = (0..all.len() as u32).collect();
+        let values = write_texts(&every, &all, values)?;
+        // More categories than the keys can count: wider keys, as Arrow does itself.
+        let most = all.len().saturating_sub(1);
+        let fits = match key {
+            DataType::Int8 => most <= i8::MAX as usize,
+            DataType::UInt8 => most <= u8::MAX as usize,
+            DataType::Int16 => most <= i16::MAX as usize,
+            DataType::UInt16 => most <= u16::MAX as usize,
+            _ => true,
+        };
+        match (fits, key) {
+            (true, DataType::Int8) => dictionary::<Int8Type>(states, &keys, values),
+            (true, DataType::UInt8) => dictionary::<UInt8Type>(states, &keys, values),
+            (true, DataType::Int16) => dictionary::<Int16Type>(states, &keys, values),
+            (true, DataType::UInt16) => dictionary::<UInt16Type>(states, &keys, values),
+            (_, DataType::UInt32) => dictionary::<UInt32Type>(states, &keys, values),
+            (_, DataType::Int64) => dictionary::<Int64Type>(states, &keys, values),
+            (_, DataType::UInt64) => dictionary::<UInt64Type>(states, &keys, values),
+            _ => dictionary::<Int32Type>(states, &keys, values),
+        }
+    }
+}
+
+/// Looks up texts on all cores.
+fn read_texts<'a>(
+    labels: &Labels,
+    text: impl Fn(usize) -> &'a str + Sync,
+    nulls: Option<&NullBuffer>,
+    states: &mut [u32],
+) -> Result<(), BadValue> {
+    fill(states, nulls, |row| {
+        let text = text(row);
+        labels.text(text).ok_or_else(|| labels.unknown_text(text).to_string())
+    })
+}
+
+/// Fills in every state, or finds the first row that has none.
+fn fill(
+    states: &mut [u32],
+    nulls: Option<&NullBuffer>,
+    state: impl Fn(usize) -> Result<u32, String> + Sync,
+) -> Result<(), BadValue> {
+    let bad = states.par_chunks_mut(ROWS).enumerate().find_map_first(|(part, states)| {
+        for (row, place) in (part * ROWS..).zip(states) {
+            let missing = nulls.is_some_and(|nulls| nulls.is_null(row));
+            let found = match missing {
+                true => Err("a missing value (null); every row needs a state".to_owned()),
+                false => state(row),
+            };
+            match found {
+                Ok(state) => *place = state,
+                Err(why) => return Some(BadValue { row, why }),
+            }
+        }
+        None
+    });
+    bad.map_or(Ok(()), Err)
+}
+
+/// The values of a text array of any kind.
+pub(crate) fn as_texts(array: &ArrayRef) -> Vec<Option<String>> {
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().iter().map(owned).collect(),
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().map(owned).collect(),
+        DataType::Utf8View => array.as_string_view().iter().map(owned).collect(),
+        _ => vec![None; array.len()],
+    }
+}
+
+fn write_texts(states: &[u32], labels: &[&str], kind: &DataType) -> Result<ArrayRef, String> {
+    match kind {
+        DataType::Utf8View => write_views(states, labels),
+        DataType::LargeUtf8 => {
+            let (offsets, bytes) = joined::<i64>(states, labels)?;
+            let array = LargeStringArray::try_new(offsets, bytes, None);
+            Ok(Arc::new(array.map_err(|e| e.to_string())?))
+        }
+        _ => {
+            let (offsets, bytes) = joined::<i32>(states, labels)?;
+            let array = StringArray::try_new(offsets, bytes, None);
+            Ok(Arc::new(array.map_err(|e| e.to_string())?))
+        }
+    }
+}
+
+/// The labels of all states, one after another.
+fn joined<O: ArrowNativeType>(
+    states: &[u32],
+    labels: &[&str],
+) -> Result<(OffsetBuffer<O>, Buffer), String>
+where
+    OffsetBuffer<O>: Sized,
+    O: arrow_array::OffsetSizeTrait,
+{
+    let mut offsets = Vec::with_capacity(states.len() + 1);
+    let mut total = 0usize;
+    offsets.push(O::zero());
+    for &state in states {
+        total += labels[state as usize].len();
+        offsets.push(O::from_usize(total).ok_or_else(|| {
+            "the released labels need more than 2 GiB in one piece; use the type large_string, or \
+             release in parts"
+                .to_owned()
+        })?);
+    }
+    let mut bytes = vec![0u8; total];
+    // Rows of one part are copied by one thread; where the parts lie is known from the offsets.
+    let mut rest = bytes.as_mut_slice();
+    let mut parts = Vec::new();
+    for (part, states) in states.chunks(ROWS).enumerate() {
+        let (first, last) = (part * ROWS, part * ROWS + states.len());
+        let length = offsets[last].as_usize() - offsets[first].as_usize();
+        let (here, after) = rest.split_at_mut(length);
+        parts.push((states, here));
+        rest = after;
+    }
+    parts.into_par_iter().for_each(|(states, mut bytes)| {
+        for &state in states {
+            let label = labels[state as usize].as_bytes();
+            let (here, after) = bytes.split_at_mut(label.len());
+            here.copy_from_slice(label);
+            bytes = after;
+        }
+    });
+    Ok((OffsetBuffer::new(ScalarBuffer::from(offsets)), Buffer::from_vec(bytes)))
+}
+
+/// Views of the labels, each of which is stored once.
+fn write_views(states: &[u32], labels: &[&str]) -> Result<ArrayRef, String> {
+    let all = StringViewArray::from_iter_values(labels.iter());
+    let views = all.views();
+    let mut chosen = vec![0u128; states.len()];
+    chosen.par_chunks_mut(ROWS).zip(states.par_chunks(ROWS)).for_each(|(chosen, states)| {
+        for (view, &state) in chosen.iter_mut().zip(states) {
+            *view = views[state as usize];
+        }
+    });
+    let buffers = all.data_buffers().to_vec();
+    let array = StringViewArray::try_new(ScalarBuffer::from(chosen), buffers, None);
+    Ok(Arc::new(array.map_err(|e| e.to_string())?))
+}
+
+fn dictionary<K: ArrowDictionaryKeyType>(
+    states: &[u32],
+    keys: &[u32],
+    values: ArrayRef,
+) -> Result<ArrayRef, String> {
+    let natives: Vec<K::Native> = keys
+        .iter()
+        .map(|&key| K::Native::from_usize(key as usize).ok_or("too many categories"))
+        .collect::<Result<_, _>>()?;
+    let keys: Vec<K::Native> = states.iter().map(|&state| natives[state as usize]).collect();
+    let keys = PrimitiveArray::<K>::new(ScalarBuffer::from(keys), None);
+    let array = DictionaryArray::try_new(keys, values);
+    Ok(Arc::new(array.map_err(|e| e.to_string())?))
+}
+
+fn write_integers(states: &[u32], numbers: &[i64], kind: &DataType) -> Result<ArrayRef, String> {
+    fn of<T: ArrowPrimitiveType>(states: &[u32], numbers: &[i64]) -> Result<ArrayRef, String>
+    where
+        T::Native: TryFrom<i64>,
+    {
+        let natives: Vec<T::Native> = numbers
+            .iter()
+            .map(|&number| {
+                T::Native::try_from(number).map_err(|_| {
+                    format!(
+                        "the chain's state {number} does not fit into a column of type {}; give \
+                         larger integers",
+                        T::DATA_TYPE
+                    )
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        let values: Vec<T::Native> = states.iter().map(|&state| natives[state as usize]).collect();
+        Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None)))
+    }
+    match kind {
+        DataType::Int8 => of::<Int8Type>(states, numbers),
+        DataType::Int16 => of::<Int16Type>(states, numbers),
+        DataType::Int32 => of::<Int32Type>(states, numbers),
+        DataType::UInt8 => of::<UInt8Type>(states, numbers),
+        DataType::UInt16 => of::<UInt16Type>(states, numbers),
+        DataType::UInt32 => of::<UInt32Type>(states, numbers),
+        DataType::UInt64 => of::<UInt64Type>(states, numbers),
+        _ => of::<Int64Type>(states, numbers),
+    }
+}

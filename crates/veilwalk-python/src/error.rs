@@ -1,0 +1,50 @@
+//! The library's errors as Python exceptions, with the same messages.
+
+use std::fmt::Display;
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(veilwalk, VeilwalkError, PyValueError, "Anything that veilwalk refuses.");
+create_exception!(veilwalk, ChainError, VeilwalkError, "Something that is not a chain.");
+create_exception!(
+    veilwalk,
+    ParameterError,
+    VeilwalkError,
+    "A parameter or choice that cannot be, or cannot be kept on this chain."
+);
+create_exception!(
+    veilwalk,
+    EmptyGuaranteeError,
+    ParameterError,
+    "A release that would protect nothing: no two different walks are within the radius."
+);
+create_exception!(
+    veilwalk,
+    WalkError,
+    VeilwalkError,
+    "Walks that cannot be read: an unknown state, a missing value, a wrong type. Says where."
+);
+create_exception!(
+    veilwalk,
+    SessionError,
+    VeilwalkError,
+    "A session that is closed, not started, or saved under something else."
+);
+
+pub(crate) fn chain_error(error: impl Display) -> PyErr {
+    ChainError::new_err(error.to_string())
+}
+
+pub(crate) fn parameter_error(error: impl Display) -> PyErr {
+    ParameterError::new_err(error.to_string())
+}
+
+pub(crate) fn walk_error(error: impl Display) -> PyErr {
+    WalkError::new_err(error.to_string())
+}
+
+pub(crate) fn session_error(error: impl Display) -> PyErr {
+    SessionError::new_err(error.to_string())
+}

@@ -1,0 +1,178 @@
+//! A chain's states as Python names them: by label, by a label that is a whole number, by place.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyString};
+use rustc_hash::FxHashMap;
+use veilwalk::StateId;
+use veilwalk::chain::UnknownState;
+
+use crate::error::{ParameterError, WalkError};
+
+/// How states are given, and so how they are given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// Texts, the labels.
+    Text,
+    /// Whole numbers that are labels.
+    Integer,
+    /// Whole numbers that are places in the chain's list.
+    Place,
+}
+
+impl Naming {
+    /// What integers are, by the word that users give.
+    pub(crate) fn integers(word: &str) -> PyResult<Self> {
+        match word {
+            "labels" => Ok(Self::Integer),
+            "numbers" => Ok(Self::Place),
+            other => Err(ParameterError::new_err(format!(
+                "states={other:?}: give \"labels\", or \"numbers\" for places in chain.states"
+            ))),
+        }
+    }
+}
+
+/// The states of a chain, ready to be looked up and handed out.
+#[derive(Debug)]
+pub(crate) struct Labels {
+    chain: veilwalk::Chain,
+    by_text: FxHashMap<Box<str>, u32>,
+    by_integer: FxHashMap<i64, u32>,
+    /// One for each state, if all labels are whole numbers; else a label that is not.
+    integers: Result<Vec<i64>, String>,
+    texts: Vec<Py<PyString>>,
+}
+
+impl Labels {
+    pub(crate) fn new(py: Python<'_>, chain: &veilwalk::Chain) -> Self {
+        let all = || chain.states().map(|state| chain.label(state));
+        let number = |label: &str| {
+            // Only as Python would write it: "07" and "+7" are texts.
+            label.parse::<i64>().ok().filter(|number| number.to_string() == label)
+        };
+        Self {
+            by_text: all().zip(0..).map(|(label, state)| (label.into(), state)).collect(),
+            by_integer: all()
+                .zip(0..)
+                .filter_map(|(label, state)| Some((number(label)?, state)))
+                .collect(),
+            integers: all().map(|label| number(label).ok_or_else(|| label.to_owned())).collect(),
+            texts: all().map(|label| PyString::intern(py, label).unbind()).collect(),
+            chain: chain.clone(),
+        }
+    }
+
+    pub(crate) fn chain(&self) -> &veilwalk::Chain {
+        &self.chain
+    }
+
+    pub(crate) fn text(&self, label: &str) -> Option<u32> {
+        self.by_text.get(label).copied()
+    }
+
+    pub(crate) fn integer(&self, naming: Naming, number: i64) -> Option<u32> {
+        match naming {
+            Naming::Place => {
+                u32::try_from(number).ok().filter(|&place| (place as usize) < self.chain.len())
+            }
+            Naming::Integer | Naming::Text => self.by_integer.get(&number).copied(),
+        }
+    }
+
+    /// Why a text is no state.
+    pub(crate) fn unknown_text(&self, label: &str) -> UnknownState {
+        self.chain
+            .require(label)
+            .err()
+            .unwrap_or_else(|| UnknownState { label: label.to_owned(), closest: None })
+    }
+
+    /// Why an integer is no state.
+    pub(crate) fn unknown_integer(&self, naming: Naming, number: i64) -> String {
+        match naming {
+            Naming::Place => {
+                format!(
+                    "state number {number} does not exist; the chain has {} states",
+                    self.chain.len()
+                )
+            }
+            Naming::Integer | Naming::Text => format!(
+                "the integer {number} is not a state of the chain; integers are taken for labels \
+                 (give states=\"numbers\" if they are places in chain.states)"
+            ),
+        }
+    }
+
+    /// The integers of all states, in order, for releases of integers.
+    pub(crate) fn released_integers(&self, naming: Naming) -> PyResult<Vec<i64>> {
+        match naming {
+            Naming::Place => Ok((0..self.chain.len() as i64).collect()),
+            Naming::Integer | Naming::Text => self.integers.clone().map_err(|label| {
+                WalkError::new_err(format!(
+                    "the walks are integers, and the chain's state {label:?} is not one, so a release \
+                     could not be given back in integers; give texts, or states=\"numbers\" if these \
+                     are places in chain.states"
+                ))
+            }),
+        }
+    }
+
+    /// The state that a Python value names, with the way in which it does.
+    pub(crate) fn state(
+        &self,
+        value: &Bound<'_, PyAny>,
+        integers: Naming,
+    ) -> Result<(StateId, Naming), String> {
+        if let Ok(text) = value.cast::<PyString>() {
+            let text = text.to_str().map_err(|_| "a text that is not Unicode".to_owned())?;
+            if integers == Naming::Place {
+                return Err(format!(
+                    "the text {text:?} where states=\"numbers\" asks for whole numbers"
+                ));
+            }
+            let found = self.text(text).ok_or_else(|| self.unknown_text(text).to_string())?;
+            return Ok((StateId::new(found as usize), Naming::Text));
+        }
+        if value.is_none() {
+            return Err("a missing value (None); every row needs a state".to_owned());
+        }
+        // True is an integer to Python, and no state to anyone.
+        if !value.is_instance_of::<PyBool>()
+            && let Ok(number) = value.extract::<i64>()
+        {
+            let found = self
+                .integer(integers, number)
+                .ok_or_else(|| self.unknown_integer(integers, number))?;
+            return Ok((StateId::new(found as usize), integers));
+        }
+        let kind = value.get_type().name().map_or("unknown".to_owned(), |name| name.to_string());
+        let too_large = value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>();
+        Err(match too_large {
+            true => "an integer that is larger than any label".to_owned(),
+            false => format!("a value of type {kind}; a state is a text or a whole number"),
+        })
+    }
+
+    /// The state as a Python text.
+    pub(crate) fn as_text<'py>(&self, py: Python<'py>, state: usize) -> &Bound<'py, PyString> {
+        self.texts[state].bind(py)
+    }
+
+    /// The states as Python values, in the way they were given.
+    pub(crate) fn python_values<'py>(
+        &self,
+        py: Python<'py>,
+        naming: Naming,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        Ok(match naming {
+            Naming::Text => {
+                self.texts.iter().map(|text| text.bind(py).clone().into_any()).collect()
+            }
+            Naming::Integer | Naming::Place => self
+                .released_integers(naming)?
+                .into_iter()
+                .map(|number| Ok(number.into_pyobject(py)?.into_any()))
+                .collect::<PyResult<_>>()?,
+        })
+    }
+}

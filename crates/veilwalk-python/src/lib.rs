@@ -1,0 +1,52 @@
+//! The native part of the Python package: `veilwalk._native`.
+//!
+//! Python code under `python/veilwalk` is what users see; this module does the work. It converts
+//! between Python's values and the library's types, releases the interpreter's lock while anything
+//! long runs, and notices Ctrl-C meanwhile.
+
+// The macros of pyo3 expand to code that the interpreter calls through raw pointers.
+#![allow(unsafe_code, clippy::undocumented_unsafe_blocks, missing_docs)]
+
+mod analysis;
+mod bytes;
+mod chain;
+mod column;
+mod error;
+mod groups;
+mod interrupt;
+mod labels;
+mod lists;
+mod mechanism;
+mod release;
+mod session;
+mod table;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::analysis::{analyze, compare, tune};
+    #[pymodule_export]
+    use super::chain::Chain;
+    #[pymodule_export]
+    use super::error::{
+        ChainError, EmptyGuaranteeError, ParameterError, SessionError, VeilwalkError, WalkError,
+    };
+    #[pymodule_export]
+    use super::lists::{release_lists, release_numbers};
+    #[pymodule_export]
+    use super::mechanism::Mechanism;
+    #[pymodule_export]
+    use super::release::Source;
+    #[pymodule_export]
+    use super::session::Session;
+    #[pymodule_export]
+    use super::table::{release_list_column, release_long, time_library};
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

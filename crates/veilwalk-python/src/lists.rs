@@ -1,0 +1,133 @@
+//! Walks as Python lists and as NumPy arrays of integers.
+
+use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PySequence, PyString};
+
+use crate::error::WalkError;
+use crate::interrupt;
+use crate::labels::{Labels, Naming};
+use crate::mechanism::Mechanism;
+use crate::release::{Manner, Source, release};
+
+/// After how many values Ctrl-C is looked for while a list is read.
+const LOOK: usize = 1 << 16;
+
+/// Releases walks, each a list or tuple of states. Every walk comes back in the kind it was given.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn release_lists<'py>(
+    py: Python<'py>,
+    mechanism: &Mechanism,
+    source: &Source,
+    start: &Bound<'py, PyAny>,
+    states: &str,
+    walks: &Bound<'py, PyAny>,
+    names: Vec<String>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyList>> {
+    let manner = Manner {
+        mechanism: mechanism.mechanism.clone(),
+        source: source.0.clone(),
+        start: mechanism.start(start)?,
+    };
+    let integers = Naming::integers(states)?;
+    let mut read = Read { labels: &mechanism.labels, integers, naming: None, states: Vec::new() };
+    let mut bounds = vec![0];
+    for (number, walk) in walks.try_iter()?.enumerate() {
+        read.walk(py, number, &walk?)?;
+        bounds.push(read.states.len());
+    }
+    let (naming, mut states) = (read.naming.unwrap_or(Naming::Text), read.states);
+    let values = mechanism.labels.python_values(py, naming)?;
+    let (states, bounds) = interrupt::run_with_threads(py, threads, move |stop| {
+        release(&manner, &|walk| names[walk].as_str().into(), &bounds, &mut states, stop)?;
+        Ok::<_, PyErr>((states, bounds))
+    })?;
+    let released = bounds
+        .windows(2)
+        .map(|ends| {
+            let states = &states[ends[0]..ends[1]];
+            PyList::new(py, states.iter().map(|&state| &values[state as usize]))
+        })
+        .collect::<PyResult<Vec<_>>>()?;
+    PyList::new(py, released)
+}
+
+/// Lists of states being read.
+struct Read<'a> {
+    labels: &'a Labels,
+    integers: Naming,
+    /// How the first state was given; all others have to be given likewise.
+    naming: Option<Naming>,
+    states: Vec<u32>,
+}
+
+impl Read<'_> {
+    fn walk(&mut self, py: Python<'_>, number: usize, walk: &Bound<'_, PyAny>) -> PyResult<()> {
+        // A text is a sequence of texts to Python, and hardly ever a walk.
+        let Ok(sequence) = walk.cast::<PySequence>().map_err(|_| ()).and_then(|sequence| {
+            if walk.is_instance_of::<PyString>() { Err(()) } else { Ok(sequence) }
+        }) else {
+            let kind = walk.get_type().name()?.to_string();
+            return Err(WalkError::new_err(format!(
+                "walk {number} is a value of type {kind}; a walk is a list of states"
+            )));
+        };
+        for (step, value) in sequence.try_iter()?.enumerate() {
+            let at = |why: &str| WalkError::new_err(format!("walk {number}, step {step}: {why}"));
+            let (state, naming) =
+                self.labels.state(&value?, self.integers).map_err(|why| at(&why))?;
+            if *self.naming.get_or_insert(naming) != naming {
+                return Err(at(
+                    "a text among integers, or the other way round; give all states in \
+                               one kind",
+                ));
+            }
+            self.states.push(state.index() as u32);
+            if self.states.len().is_multiple_of(LOOK) {
+                py.check_signals()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Releases walks of equal length that lie one after another in an array of integers.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn release_numbers<'py>(
+    py: Python<'py>,
+    mechanism: &Mechanism,
+    source: &Source,
+    start: &Bound<'py, PyAny>,
+    states: &str,
+    array: PyReadonlyArray1<'py, i64>,
+    names: Vec<String>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let manner = Manner {
+        mechanism: mechanism.mechanism.clone(),
+        source: source.0.clone(),
+        start: mechanism.start(start)?,
+    };
+    let integers = Naming::integers(states)?;
+    let values = mechanism.labels.released_integers(integers)?;
+    let steps = array.len().checked_div(names.len()).unwrap_or(0);
+    let reals = array.as_slice().map_err(|e| WalkError::new_err(e.to_string()))?.to_vec();
+    let labels = mechanism.labels.clone();
+    let released = interrupt::run_with_threads(py, threads, move |stop| {
+        let bounds: Vec<usize> = (0..=names.len()).map(|walk| walk * steps).collect();
+        let found = reals.iter().enumerate().map(|(place, &number)| {
+            labels.integer(integers, number).ok_or_else(|| {
+                let (walk, step) = (place / steps, place % steps);
+                let why = labels.unknown_integer(integers, number);
+                WalkError::new_err(format!("walk {walk}, step {step}: {why}"))
+            })
+        });
+        let mut states = found.collect::<PyResult<Vec<u32>>>()?;
+        release(&manner, &|walk| names[walk].as_str().into(), &bounds, &mut states, stop)?;
+        Ok::<_, PyErr>(states.iter().map(|&state| values[state as usize]).collect::<Vec<i64>>())
+    })?;
+    Ok(PyArray1::from_vec(py, released))
+}

@@ -1,0 +1,150 @@
+//! One walk, online.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use veilwalk::{Start, StateId};
+
+use crate::error::{SessionError, VeilwalkError, session_error, walk_error};
+use crate::labels::{Labels, Naming};
+use crate::mechanism::Mechanism;
+use crate::release::Source;
+
+/// A walk that is released while it happens.
+#[pyclass(module = "veilwalk._native")]
+#[derive(Debug)]
+pub(crate) struct Session {
+    session: Option<veilwalk::Session>,
+    labels: Arc<Labels>,
+    start: Start,
+    integers: Naming,
+    /// The states as Python values, once it is known which kind is asked for.
+    values: Option<(Naming, Vec<Py<PyAny>>)>,
+}
+
+const CLOSED: &str = "the session is closed; open a new one, or resume from its bytes";
+
+impl Session {
+    fn open(&mut self) -> PyResult<&mut veilwalk::Session> {
+        self.session.as_mut().ok_or_else(|| SessionError::new_err(CLOSED))
+    }
+
+    fn look(&self) -> PyResult<&veilwalk::Session> {
+        self.session.as_ref().ok_or_else(|| SessionError::new_err(CLOSED))
+    }
+
+    /// A released state, in the kind in which the real one came.
+    fn value(&mut self, py: Python<'_>, state: StateId, naming: Naming) -> PyResult<Py<PyAny>> {
+        if self.values.as_ref().is_none_or(|(known, _)| *known != naming) {
+            let values = self.labels.python_values(py, naming)?;
+            self.values = Some((naming, values.into_iter().map(Bound::unbind).collect()));
+        }
+        let values = self.values.as_ref().map(|(_, values)| values);
+        Ok(values.map(|values| values[state.index()].clone_ref(py)).expect("just made"))
+    }
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn new(
+        py: Python<'_>,
+        mechanism: &Mechanism,
+        source: &Source,
+        start: &Bound<'_, PyAny>,
+        name: &str,
+        states: &str,
+        allow_vacuous: bool,
+        saved: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        if !allow_vacuous {
+            mechanism.refuse_empty_guarantee(py)?;
+        }
+        let start = mechanism.start(start)?;
+        let (inner, source) = (mechanism.mechanism.clone(), &source.0);
+        let session = match saved {
+            None => veilwalk::Session::new(inner, source, start, name)
+                .map_err(|e| VeilwalkError::new_err(e.to_string()))?,
+            Some(bytes) => veilwalk::Session::resume(inner, source, start, name, bytes)
+                .map_err(session_error)?,
+        };
+        Ok(Self {
+            session: Some(session),
+            labels: mechanism.labels.clone(),
+            start,
+            integers: Naming::integers(states)?,
+            values: None,
+        })
+    }
+
+    /// Releases the first state.
+    #[pyo3(signature = (real=None))]
+    fn start(&mut self, py: Python<'_>, real: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        if self.look()?.walk().released() > 0 {
+            return Err(SessionError::new_err(
+                "the walk is under way; give its next real state to step()",
+            ));
+        }
+        let given = match real {
+            Some(real) => Some(self.labels.state(real, self.integers).map_err(walk_error)?),
+            None if self.start == Start::First => {
+                return Err(SessionError::new_err(
+                    "with start=\"first\" the real first state is released: give it to start()",
+                ));
+            }
+            None => None,
+        };
+        // Unless it is released itself, the real first state is not looked at.
+        let default = if self.integers == Naming::Place { Naming::Place } else { Naming::Text };
+        let (real, naming) = given.unwrap_or((StateId::new(0), default));
+        if naming != Naming::Text {
+            self.labels.released_integers(naming)?;
+        }
+        let released = self.open()?.release(real).map_err(session_error)?;
+        self.value(py, released, naming)
+    }
+
+    /// Releases the state that answers the next real one.
+    fn step(&mut self, py: Python<'_>, real: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let (real, naming) = self.labels.state(real, self.integers).map_err(walk_error)?;
+        if self.look()?.walk().released() == 0 {
+            return Err(SessionError::new_err(
+                "the walk has not started: start() releases its first state",
+            ));
+        }
+        if naming != Naming::Text && self.values.is_none() {
+            self.labels.released_integers(naming)?;
+        }
+        let released = self.open()?.release(real).map_err(session_error)?;
+        self.value(py, released, naming)
+    }
+
+    /// The session in about fifty bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.look()?.save()))
+    }
+
+    /// How many states have been released.
+    #[getter]
+    fn released(&self) -> PyResult<u64> {
+        Ok(self.look()?.walk().released())
+    }
+
+    /// The last released state.
+    #[getter]
+    fn last(&self) -> PyResult<Option<String>> {
+        let chain = self.labels.chain();
+        Ok(self.look()?.walk().last().map(|state| chain.label(state).to_owned()))
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.session.is_none()
+    }
+
+    fn close(&mut self) {
+        self.session = None;
+    }
+}

@@ -1,0 +1,310 @@
+//! Walks in Arrow columns: long tables with one state a row, and columns of lists.
+//!
+//! Columns come in through Arrow's C interface, without a copy, and go out the same way.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{
+    Array, ArrayRef, FixedSizeListArray, GenericListArray, OffsetSizeTrait, PrimitiveArray,
+};
+use arrow_schema::{DataType, Field};
+use pyo3::prelude::*;
+use pyo3_arrow::PyChunkedArray;
+use pyo3_arrow::input::AnyArray;
+
+use crate::column::{BadValue, Like};
+use crate::error::{VeilwalkError, WalkError};
+use crate::groups::{Groups, NotGrouped};
+use crate::interrupt::{self, Stop};
+use crate::labels::{Labels, Naming};
+use crate::mechanism::Mechanism;
+use crate::release::{Manner, Source, release};
+
+fn at(column: &str, BadValue { row, why }: BadValue) -> PyErr {
+    WalkError::new_err(format!("column {column:?}, row {row}: {why}"))
+}
+
+fn of(column: &str, why: &str) -> PyErr {
+    WalkError::new_err(format!("column {column:?}: {why}"))
+}
+
+fn chunked(array: AnyArray) -> PyResult<(Vec<ArrayRef>, Arc<Field>)> {
+    let unreadable = |error: PyErr| {
+        WalkError::new_err(format!("a column cannot be read through Arrow's C interface: {error}"))
+    };
+    Ok(array.into_chunked_array().map_err(|error| unreadable(error.into()))?.into_inner())
+}
+
+/// Names of columns, for messages.
+#[derive(Clone, Debug)]
+struct Columns {
+    trajectory: String,
+    step: String,
+    state: String,
+}
+
+fn not_grouped(columns: &Columns, error: NotGrouped) -> PyErr {
+    match error {
+        NotGrouped::Trajectory(bad) => at(&columns.trajectory, bad),
+        NotGrouped::TrajectoryType(kind) => of(
+            &columns.trajectory,
+            &format!("the type is {kind}; a trajectory is named by a text or a whole number"),
+        ),
+        NotGrouped::Step(bad) => at(&columns.step, bad),
+        NotGrouped::StepType(kind) => {
+            of(&columns.step, &format!("the type is {kind}; a step is a whole number or a time"))
+        }
+    }
+}
+
+/// Reads all chunks of a column of states.
+fn read(chunks: &[ArrayRef], like: &mut Like, labels: &Labels, column: &str) -> PyResult<Vec<u32>> {
+    let mut states = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
+    for chunk in chunks {
+        let before = states.len();
+        let found = like.read(chunk, labels);
+        let found = found.map_err(|bad| at(column, BadValue { row: bad.row + before, ..bad }))?;
+        if states.is_empty() && chunks.len() == 1 {
+            return Ok(found);
+        }
+        states.extend(found);
+    }
+    Ok(states)
+}
+
+/// Releases a long table: the released states and the numbers of the steps, row by row.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn release_long(
+    py: Python<'_>,
+    mechanism: &Mechanism,
+    source: &Source,
+    start: &Bound<'_, PyAny>,
+    states: &str,
+    trajectory: Option<AnyArray>,
+    step: Option<AnyArray>,
+    state: AnyArray,
+    columns: (String, String, String),
+    name: String,
+    threads: Option<usize>,
+) -> PyResult<(PyChunkedArray, PyChunkedArray)> {
+    let manner = Manner {
+        mechanism: mechanism.mechanism.clone(),
+        source: source.0.clone(),
+        start: mechanism.start(start)?,
+    };
+    let integers = Naming::integers(states)?;
+    let columns = Columns { trajectory: columns.0, step: columns.1, state: columns.2 };
+    let trajectory = trajectory.map(chunked).transpose()?;
+    let step = step.map(chunked).transpose()?;
+    let (chunks, field) = chunked(state)?;
+    let labels = mechanism.labels.clone();
+    let (released, numbers) = interrupt::run_with_threads(py, threads, move |stop| {
+        let rows: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+        if u32::try_from(rows).is_err() {
+            return Err(VeilwalkError::new_err("more than 2^32 rows; release in parts"));
+        }
+        let mut like =
+            Like::new(field.data_type(), integers).map_err(|e| of(&columns.state, &e))?;
+        let reals = read(&chunks, &mut like, &labels, &columns.state)?;
+        drop(chunks);
+        let groups = match &trajectory {
+            None => Groups::one(name, rows),
+            Some((trajectory, _)) => {
+                let steps = step.as_ref().map(|(chunks, _)| chunks.as_slice());
+                Groups::new(trajectory, steps).map_err(|e| not_grouped(&columns, e))?
+            }
+        };
+        let mut states = groups.gather(reals);
+        let names = |walk: usize| groups.names[walk].as_str().into();
+        release(&manner, &names, &groups.bounds, &mut states, stop)?;
+        let numbers = groups.step_numbers();
+        let states = groups.scatter(states);
+        let released = like.write(&states, &labels).map_err(|e| of(&columns.state, &e))?;
+        Ok((released, numbers))
+    })?;
+    let numbers = PrimitiveArray::<Int64Type>::from_iter_values(numbers);
+    Ok((one_chunk(released, "state")?, one_chunk(Arc::new(numbers), "step")?))
+}
+
+fn one_chunk(array: ArrayRef, name: &str) -> PyResult<PyChunkedArray> {
+    let field = Arc::new(Field::new(name, array.data_type().clone(), true));
+    PyChunkedArray::try_new(vec![array], field)
+}
+
+/// A list column in pieces: where walks begin and end in one array of states.
+struct Lists {
+    values: ArrayRef,
+    bounds: Vec<usize>,
+}
+
+impl Lists {
+    fn new(array: &ArrayRef) -> Option<Self> {
+        fn of<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Lists {
+            let offsets = array.offsets();
+            let (first, last) = (offsets[0].as_usize(), offsets[array.len()].as_usize());
+            Lists {
+                values: array.values().slice(first, last - first),
+                bounds: offsets.iter().map(|offset| offset.as_usize() - first).collect(),
+            }
+        }
+        Some(match array.data_type() {
+            DataType::List(_) => of(array.as_list::<i32>()),
+            DataType::LargeList(_) => of(array.as_list::<i64>()),
+            DataType::FixedSizeList(_, length) => {
+                let lists: &FixedSizeListArray = array.as_fixed_size_list();
+                let length = *length as usize;
+                Lists {
+                    values: lists.values().slice(0, lists.len() * length),
+                    bounds: (0..=lists.len()).map(|walk| walk * length).collect(),
+                }
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The same list column with other values.
+fn with_values(array: &ArrayRef, lists: &Lists, values: ArrayRef) -> Result<ArrayRef, String> {
+    let field = |old: &Arc<Field>| {
+        Arc::new(Field::new(old.name(), values.data_type().clone(), old.is_nullable()))
+    };
+    fn offsets<O: OffsetSizeTrait>(lists: &Lists) -> arrow_buffer::OffsetBuffer<O> {
+        arrow_buffer::OffsetBuffer::from_lengths(lists.bounds.windows(2).map(|w| w[1] - w[0]))
+    }
+    let made: Result<ArrayRef, _> = match array.data_type() {
+        DataType::List(old) => {
+            GenericListArray::<i32>::try_new(field(old), offsets(lists), values, None)
+                .map(|array| Arc::new(array) as ArrayRef)
+        }
+        DataType::LargeList(old) => {
+            GenericListArray::<i64>::try_new(field(old), offsets(lists), values, None)
+                .map(|array| Arc::new(array) as ArrayRef)
+        }
+        DataType::FixedSizeList(old, length) => {
+            FixedSizeListArray::try_new(field(old), *length, values, None)
+                .map(|array| Arc::new(array) as ArrayRef)
+        }
+        other => return Err(format!("the type is {other}, not one of lists")),
+    };
+    made.map_err(|error| error.to_string())
+}
+
+fn value_type(lists: &DataType) -> Option<&DataType> {
+    match lists {
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
+            Some(field.data_type())
+        }
+        _ => None,
+    }
+}
+
+/// Releases a column of lists, each a walk.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn release_list_column(
+    py: Python<'_>,
+    mechanism: &Mechanism,
+    source: &Source,
+    start: &Bound<'_, PyAny>,
+    states: &str,
+    column: AnyArray,
+    column_name: String,
+    names: Option<Vec<String>>,
+    threads: Option<usize>,
+) -> PyResult<PyChunkedArray> {
+    let manner = Manner {
+        mechanism: mechanism.mechanism.clone(),
+        source: source.0.clone(),
+        start: mechanism.start(start)?,
+    };
+    let integers = Naming::integers(states)?;
+    let (chunks, field) = chunked(column)?;
+    let labels = mechanism.labels.clone();
+    let work = move |stop: &Stop| {
+        let kind = value_type(field.data_type()).ok_or_else(|| {
+            of(&column_name, &format!("the type is {}, not one of lists", field.data_type()))
+        })?;
+        let mut like = Like::new(kind, integers).map_err(|e| of(&column_name, &e))?;
+        let mut read = Vec::with_capacity(chunks.len());
+        let mut row = 0;
+        for chunk in chunks {
+            if let Some(missing) = (0..chunk.len()).find(|&place| chunk.is_null(place)) {
+                let why = "a missing walk (null); give an empty list for a walk without states";
+                return Err(at(&column_name, BadValue { row: row + missing, why: why.into() }));
+            }
+            let lists = Lists::new(&chunk).ok_or_else(|| of(&column_name, "not a list"))?;
+            let states = like.read(&lists.values, &labels).map_err(|bad| {
+                let walk = lists.bounds.partition_point(|&start| start <= bad.row) - 1;
+                let step = bad.row - lists.bounds[walk];
+                let why = format!("step {step}: {}", bad.why);
+                at(&column_name, BadValue { row: row + walk, why })
+            })?;
+            let walks = lists.bounds.len() - 1;
+            read.push((chunk, lists, states, row));
+            row += walks;
+        }
+        let mut written = Vec::with_capacity(read.len());
+        for (chunk, lists, mut states, row) in read {
+            let name = |walk: usize| match &names {
+                Some(names) => names[row + walk].as_str().into(),
+                None => (row + walk).to_string().into(),
+            };
+            release(&manner, &name, &lists.bounds, &mut states, stop)?;
+            let released = like
+                .write(&states, &labels)
+                .and_then(|values| with_values(&chunk, &lists, values))
+                .map_err(|e| of(&column_name, &e))?;
+            written.push(released);
+        }
+        Ok((written, field))
+    };
+    let (written, field) = interrupt::run_with_threads(py, threads, work)?;
+    let kind = written.first().map_or(field.data_type(), |array| array.data_type()).clone();
+    PyChunkedArray::try_new(written, Arc::new(Field::new(field.name(), kind, true)))
+}
+
+/// For benchmarks: the seconds that the library takes for a column of lists of texts, without
+/// Python: to look labels up, to release, and to collect the released labels.
+#[pyfunction]
+pub(crate) fn time_library(
+    py: Python<'_>,
+    mechanism: &Mechanism,
+    source: &Source,
+    column: AnyArray,
+) -> PyResult<(f64, f64, f64)> {
+    use rayon::prelude::*;
+    let manner = Manner {
+        mechanism: mechanism.mechanism.clone(),
+        source: source.0.clone(),
+        start: veilwalk::Start::Initial,
+    };
+    let (chunks, _) = chunked(column)?;
+    interrupt::run(py, move |stop| {
+        let (mut looking_up, mut releasing, mut collecting) = (0.0, 0.0, 0.0);
+        for chunk in chunks {
+            let lists = Lists::new(&chunk).ok_or_else(|| of("column", "not a list"))?;
+            let texts: Vec<String> =
+                crate::column::as_texts(&lists.values).into_iter().flatten().collect();
+            let chain = manner.mechanism.model().chain();
+            let begun = Instant::now();
+            let found = texts.par_iter().map(|text| chain.state(text).map(|s| s.index() as u32));
+            let found: Option<Vec<u32>> = found.collect();
+            let mut states = found.ok_or_else(|| of("column", "an unknown state"))?;
+            looking_up += begun.elapsed().as_secs_f64();
+            let begun = Instant::now();
+            release(&manner, &|walk| walk.to_string().into(), &lists.bounds, &mut states, stop)?;
+            releasing += begun.elapsed().as_secs_f64();
+            let begun = Instant::now();
+            let label =
+                |&state: &u32| chain.label(veilwalk::StateId::new(state as usize)).to_owned();
+            let released: Vec<String> = states.par_iter().map(label).collect();
+            collecting += begun.elapsed().as_secs_f64();
+            drop(released);
+        }
+        Ok::<_, PyErr>((looking_up, releasing, collecting))
+    })
+}

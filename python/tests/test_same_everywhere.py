@@ -1,0 +1,108 @@
+"""Rust, the command line and Python give the same: releases, kernels, losses, analyses.
+
+Spark's part of it is in test_spark.py.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import KEY, WALKS, built
+
+import veilwalk as vw
+
+MECHANISMS = ["paper", "sharp", "cell"]
+Json = Callable[..., dict[str, Any]]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_releases(name: str, credit: vw.Chain, command: Callable[..., str], tmp_path: Path) -> None:
+    m = vw.Mechanism(name, credit, epsilon=2, radius=3.5)
+    released = m.privatize(WALKS, key=KEY)
+    # Rust
+    keyed = built("-p", "veilwalk", "--example", "keyed") / "examples" / "keyed"
+    for trajectory, walk in WALKS.items():
+        words = [str(keyed), KEY.decode(), name, "2", "3.5", trajectory, *walk]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == released[trajectory]
+    # the command line
+    walks, key = tmp_path / "walks.csv", tmp_path / "key"
+    rows = ["trajectory,state"] + [f"{t},{s}" for t, walk in WALKS.items() for s in walk]
+    walks.write_text("\n".join(rows) + "\n")
+    key.write_bytes(KEY)
+    promise = ["--chain", "credit", "--mechanism", name, "--epsilon", 2, "--radius", 3.5]
+    printed = command("privatize", walks, *promise, "--key-file", key)
+    by_command: dict[str, list[str]] = {}
+    for row in csv.DictReader(io.StringIO(printed)):
+        by_command.setdefault(row["trajectory"], []).append(row["state"])
+    assert by_command == released
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, "exponential"])
+@pytest.mark.parametrize("calibrate", ["theorem", "exact"])
+def test_kernels_and_losses(name: str, calibrate: Any, credit: vw.Chain, command_json: Json) -> None:
+    m = vw.Mechanism(name, credit, epsilon=2, radius=3.5, calibrate=calibrate)
+    promise = ["--chain", "credit", "--mechanism", name, "--epsilon", 2, "--radius", 3.5]
+    promise += ["--calibrate", calibrate]
+    kernel = command_json("kernel", "--previous", "Caa", "--real", "Ca/C", *promise)
+    assert m.kernel(previous="Caa", real="Ca/C") == kernel["probabilities"]
+    assert m.guarantee().to_dict() == command_json("guarantee", *promise)
+
+
+@pytest.mark.parametrize("name", ["chen", "cell"])
+def test_substitutions(name: str, credit: vw.Chain, command_json: Json) -> None:
+    m = vw.Mechanism(name, credit, epsilon="1/3", substitutions=2)
+    promise = ["--chain", "credit", "--mechanism", name, "--epsilon", "1/3", "--substitutions", 2]
+    assert m.guarantee().to_dict() == command_json("guarantee", *promise)
+
+
+@pytest.mark.parametrize("start", [None, "Caa"])
+def test_analyses(start: str | None, credit: vw.Chain, command_json: Json) -> None:
+    m = vw.Mechanism("cell", credit, epsilon=2, radius=3.5)
+    found = m.analyze(start=start, steps=40, simulate=100, seed=3).to_dict()
+    words = ["--chain", "credit", "--mechanism", "cell", "--epsilon", 2, "--radius", 3.5]
+    words += ["--steps", 40, "--simulate", 100, "--seed", 3, "--by-step"]
+    words += ["--from", start] if start else []
+    assert found == command_json("analyze", *words)
+
+
+def test_comparisons(credit: vw.Chain, command_json: Json) -> None:
+    found = vw.compare(credit, epsilon=[1, 2], radius=3.5, start="Baa", steps=30).to_dict()
+    words = ["--chain", "credit", "--epsilons", "1,2", "--radius", 3.5, "--from", "Baa"]
+    printed = command_json("compare", *words, "--steps", 30, "--no-blocks")
+    assert printed.pop("delays") == []
+    for comparison in printed["comparisons"]:
+        for row in [*comparison["rows"], *comparison["winners"].values()]:
+            # The command line says which command releases walks.
+            row.pop("command", None)
+    assert found == printed
+
+
+def test_tuning(credit: vw.Chain, command_json: Json) -> None:
+    found = vw.tune(credit, epsilon=1, radius=3.5, steps=20, aim="wrong-states").to_dict()
+    words = ["--chain", "credit", "--epsilon", 1, "--radius", 3.5, "--steps", 20]
+    printed = command_json("tune", *words, "--aim", "wrong-states")
+    printed.pop("command")
+    assert found == printed
+
+
+def test_chains(command_json: Json, tmp_path: Path) -> None:
+    printed = command_json("chain", "check", "downtown")
+    chain = vw.Chain.downtown()
+    assert chain.hash == printed["hash"]
+    assert chain.stationary() == printed["stationary"]
+    assert chain.entropy_rate() == printed["entropy_rate_nats"]
+    assert chain.diameter()[2] == printed["diameter_nats"]
+    closest = chain.closest_pair()
+    assert closest is not None
+    assert list(closest) == [printed["closest_pair"][k] for k in ("from", "to", "nats")]
+    file = tmp_path / "chain.csv"
+    file.write_text("from,to,probability\na,b,1\nb,a,0.5\nb,b,0.5\n")
+    given = vw.Chain.from_transitions([("a", "b", 1), ("b", "a", 0.5), ("b", "b", 0.5)])
+    assert given.hash == command_json("chain", "check", file)["hash"]

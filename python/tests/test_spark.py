@@ -1,0 +1,256 @@
+"""Spark for real, in local mode: batch, stream, tasks that are run again, a query that is killed.
+
+Needs Java 17 and PySpark; says so and skips where they are missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from conftest import KEY, WALKS
+
+import veilwalk as vw
+
+pytest.importorskip("pyspark", reason="PySpark is not installed: pip install 'veilwalk[spark]'")
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(shutil.which("java") is None, reason="Java 17 is not installed"),
+]
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA = "trajectory string, step long, state string"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    from spark_session import session
+
+    spark = session("local[2,4]")
+    yield spark
+    spark.stop()
+
+
+@pytest.fixture(scope="module")
+def walks(credit: vw.Chain) -> dict[str, list[str]]:
+    """The chain's own walks, of different lengths."""
+    draw = random.Random(1)
+    made = dict(WALKS)
+    for number in range(30):
+        walk = [draw.choice(credit.states)]
+        for _ in range(draw.randrange(40)):
+            row = credit.row(walk[-1])
+            walk += draw.choices(list(row), list(row.values()))
+        made[f"walk {number}"] = walk
+    return made
+
+
+@pytest.fixture(scope="module")
+def expected(sharp: vw.Mechanism, walks: dict[str, list[str]]) -> dict[str, list[str]]:
+    return sharp.privatize(walks, key=KEY)
+
+
+def rows_of(walks: dict[str, list[str]]) -> list[tuple[str, int, str]]:
+    rows = [(name, step, state) for name, walk in walks.items() for step, state in enumerate(walk)]
+    random.Random(2).shuffle(rows)
+    return rows
+
+
+def collected(df: DataFrame) -> dict[str, list[str]]:
+    walks: dict[str, list[tuple[int, str]]] = {}
+    for row in df.collect():
+        walks.setdefault(row["trajectory"], []).append((row["step"], row["state"]))
+    return {name: [state for _, state in sorted(rows)] for name, rows in walks.items()}
+
+
+def test_batch_releases_what_python_does(
+    spark: SparkSession,
+    sharp: vw.Mechanism,
+    walks: dict[str, list[str]],
+    expected: dict[str, list[str]],
+    tmp_path: Path,
+) -> None:
+    import veilwalk.spark
+
+    df = spark.createDataFrame(rows_of(walks), SCHEMA)
+    assert collected(veilwalk.spark.privatize(df, sharp, key=KEY)) == expected
+    # However the rows are spread, and with the model from a file.
+    model = tmp_path / "model"
+    model.write_bytes(sharp.to_bytes())
+    spread = veilwalk.spark.privatize(df.repartition(5), model, key=KEY)
+    assert spread.columns == ["trajectory", "step", "state"]
+    assert collected(spread) == expected
+    lists = spark.createDataFrame(list(walks.items()), "trajectory string, state array<string>")
+    released = veilwalk.spark.privatize(lists, sharp.to_bytes(), key=KEY)
+    assert {row["trajectory"]: row["state"] for row in released.collect()} == expected
+
+
+def test_a_task_that_is_run_again_releases_the_same(
+    spark: SparkSession,
+    sharp: vw.Mechanism,
+    walks: dict[str, list[str]],
+    expected: dict[str, list[str]],
+    tmp_path: Path,
+) -> None:
+    import veilwalk.spark
+
+    attempts = tmp_path / "attempts"
+
+    def fail_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Fails after it has been given released rows, on the first attempt of each partition."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        for batch in batches:
+            with attempts.open("a") as file:
+                file.write(f"{context.partitionId()} {context.attemptNumber()}\n")
+            yield batch
+            if context.attemptNumber() == 0:
+                raise RuntimeError("the first attempt fails, on purpose")
+
+    df = spark.createDataFrame(rows_of(walks), SCHEMA)
+    released = veilwalk.spark.privatize(df, sharp, key=KEY)
+    again = released.mapInArrow(fail_once, released.schema)
+    assert collected(again) == expected
+    tried = {tuple(line.split()) for line in attempts.read_text().splitlines()}
+    assert any(attempt == "0" for _, attempt in tried)
+    assert any(attempt == "1" for _, attempt in tried)
+
+
+def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit: vw.Chain) -> None:
+    import veilwalk.spark
+
+    df = spark.createDataFrame([("a", 0, "B"), ("a", 0, "A")], SCHEMA)
+    refused: list[tuple[Callable[[], object], str]] = [
+        (lambda: veilwalk.spark.privatize(df, sharp, key=None), "second release"),  # type: ignore[arg-type]
+        (lambda: veilwalk.spark.privatize(df, sharp, key=b"short"), "at least 16"),
+        (lambda: veilwalk.spark.privatize(df, sharp, key=KEY, step="when"), "no column 'when'"),
+        (
+            lambda: veilwalk.spark.privatize(df, sharp, key=KEY, step="state"),
+            "whole number or a time",
+        ),
+        (lambda: veilwalk.spark.privatize(df, b"nonsense", key=KEY), "not a mechanism"),
+        (
+            lambda: veilwalk.spark.privatize(df, vw.Mechanism("paper", credit, epsilon=1, radius=1), key=KEY),
+            "would be empty",
+        ),
+        (
+            lambda: veilwalk.spark.privatize(df.selectExpr("*", "1.5 as x"), sharp, key=KEY, state="x"),
+            "give texts or whole numbers",
+        ),
+    ]
+    for call, message in refused:
+        with pytest.raises(vw.VeilwalkError, match=message):
+            call()
+    with pytest.raises(Exception, match="has step 0 a second time"):
+        veilwalk.spark.privatize(df, sharp, key=KEY).collect()
+    unknown = spark.createDataFrame([("a", 0, "Zzz")], SCHEMA)
+    with pytest.raises(Exception, match="is not a state of the chain"):
+        veilwalk.spark.privatize(unknown, sharp, key=KEY).collect()
+
+
+def write_batches(folder: Path, batches: list[list[tuple[str, int, str]]], first: int = 0) -> None:
+    """One file for each micro-batch, in order of time."""
+    folder.mkdir(exist_ok=True)
+    for number, rows in enumerate(batches, first):
+        lines = [json.dumps({"trajectory": name, "step": step, "state": state}) for name, step, state in rows]
+        file = folder / f"{number:04}.json"
+        file.write_text("\n".join(lines) + "\n")
+        os.utime(file, (1_700_000_000 + number, 1_700_000_000 + number))
+
+
+def in_batches(walks: dict[str, list[str]], count: int) -> list[list[tuple[str, int, str]]]:
+    """Rows in order of their steps, shuffled within each batch."""
+    longest = max(len(walk) for walk in walks.values())
+    batches: list[list[tuple[str, int, str]]] = [[] for _ in range(count)]
+    for name, step, state in rows_of(walks):
+        batches[step * count // longest].append((name, step, state))
+    return batches
+
+
+def run_stream(spark: SparkSession, model: Any, folder: Path, **how: Any) -> None:
+    import veilwalk.spark
+
+    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / "in"))
+    query = (
+        veilwalk.spark.stream(rows, model, key=KEY, **how)
+        .writeStream.format("parquet")
+        .option("path", str(folder / "out"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+
+
+def test_a_stream_releases_what_python_does(
+    spark: SparkSession,
+    sharp: vw.Mechanism,
+    walks: dict[str, list[str]],
+    expected: dict[str, list[str]],
+    tmp_path: Path,
+) -> None:
+    batches = in_batches(walks, 4)
+    write_batches(tmp_path / "in", batches[:2])
+    run_stream(spark, sharp, tmp_path)
+    # Stopped in between, and started again from its checkpoint.
+    write_batches(tmp_path / "in", batches[2:], first=2)
+    run_stream(spark, sharp, tmp_path)
+    assert collected(spark.read.parquet(str(tmp_path / "out"))) == expected
+
+
+def test_a_stream_notices_rows_out_of_order(spark: SparkSession, sharp: vw.Mechanism, tmp_path: Path) -> None:
+    batches = [[("a", 0, "B"), ("a", 2, "B")], [("a", 1, "A"), ("a", 2, "B"), ("a", 3, "B")]]
+    for how in ("error", "drop"):
+        folder = tmp_path / how
+        folder.mkdir()
+        write_batches(folder / "in", batches)
+        if how == "error":
+            with pytest.raises(Exception, match="comes after a later one, or a second time"):
+                run_stream(spark, sharp, folder)
+        else:
+            run_stream(spark, sharp, folder, disorder="drop")
+            steps = [row["step"] for row in spark.read.parquet(str(folder / "out")).collect()]
+            assert sorted(steps) == [0, 2, 3]
+
+
+def test_a_killed_query_goes_on_from_its_checkpoint(
+    spark: SparkSession,
+    sharp: vw.Mechanism,
+    walks: dict[str, list[str]],
+    expected: dict[str, list[str]],
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "model").write_bytes(sharp.to_bytes())
+    write_batches(tmp_path / "in", in_batches(walks, 6))
+    program = [sys.executable, str(Path(__file__).with_name("stream_query.py")), str(tmp_path)]
+    log = (tmp_path / "log").open("w")
+    first = subprocess.Popen(program, stdout=log, stderr=log, start_new_session=True)
+    progress = tmp_path / "progress"
+    deadline = time.monotonic() + 400
+    while not (progress.exists() and progress.read_text() >= "1"):
+        assert first.poll() is None, (tmp_path / "log").read_text()[-2000:]
+        assert time.monotonic() < deadline, "the query does not get on"
+        time.sleep(0.02)
+    # The driver, its Java machine and its workers, at once.
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    committed = len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*")))
+    assert 1 <= committed < 6, "killed in the middle"
+    second = subprocess.run(program, stdout=log, stderr=log, check=False, timeout=400)
+    assert second.returncode == 0, (tmp_path / "log").read_text()[-2000:]
+    assert collected(spark.read.parquet(str(tmp_path / "out"))) == expected

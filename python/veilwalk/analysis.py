@@ -1,0 +1,425 @@
+"""How good releases are: one mechanism, several side by side, the best of the family."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+from veilwalk import _native, html
+from veilwalk._native import ParameterError
+from veilwalk.chain import Chain, State
+from veilwalk.exact import Exact, exact_text
+from veilwalk.warning import warn
+
+if TYPE_CHECKING:
+    from veilwalk.mechanism import Mechanism
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _checked_steps(steps: int) -> int:
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= 10_000_000:
+        raise ParameterError(f"steps: {steps!r}; give a whole number from 1 to ten million")
+    return steps
+
+
+def _nats(name: str, values: Iterable[float]) -> list[float]:
+    numbers = [float(value) for value in values]
+    if not all(0 <= number < float("inf") for number in numbers):
+        raise ParameterError(f"{name}: give numbers of nats from 0 up")
+    return numbers
+
+
+def _walks_in_words(start: State | None, steps: int) -> str:
+    where = "a state of the initial distribution" if start is None else start
+    return f"{_counted(steps, 'step')} from {where}, averaged over the chain's own walks"
+
+
+def _start_word(start: State | None, released_start: State | None) -> str:
+    if released_start is not None:
+        return str(released_start)
+    return "initial" if start is None else "first"
+
+
+class Analysis:
+    """How good the releases of a mechanism are.
+
+    The main figures are properties; `to_dict()` has all of them, as `veilwalk analyze --format json
+    --by-step` prints them.
+    """
+
+    __slots__ = ("_figures",)
+
+    def __init__(self, figures: dict[str, Any]) -> None:
+        self._figures = figures
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures."""
+        return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
+
+    @property
+    def mean_distance(self) -> float:
+        """From the released to the real state, in nats, over all steps."""
+        return float(self._figures["mean_distance_nats"])
+
+    @property
+    def wrong_states(self) -> float:
+        """The share of steps at which another state than the real one is released."""
+        return float(self._figures["wrong_state_share"])
+
+    @property
+    def entropy(self) -> dict[str, float | None]:
+        """Nats per transition: of the `released` walk, of the `real` one, and the chain's `rate`."""
+        return dict(self._figures["entropy_nats"])
+
+    @property
+    def exceedance(self) -> dict[float, float]:
+        """The share of steps at which the released state is farther than so many nats."""
+        return {level["nats"]: level["per_step"] for level in self._figures["exceedance"]}
+
+    @property
+    def distance_by_step(self) -> list[float]:
+        """The expected distance at each step, from the start."""
+        return list(self._figures["by_step"]["distance_nats"])
+
+    @property
+    def left_out(self) -> list[dict[str, str]]:
+        """What was not computed, and why."""
+        return list(self._figures["left_out"])
+
+    def __repr__(self) -> str:
+        return (
+            f"Analysis({self._figures['mechanism']}, {100 * self.wrong_states:.1f} % wrong states, "
+            f"{self.mean_distance:.3f} nats away on average)"
+        )
+
+    def _repr_html_(self) -> str:
+        figures, entropy = self._figures, self.entropy
+
+        def nats(value: float | None) -> str:
+            return "not known" if value is None else f"{value:.4f} nats"
+
+        return html.page(
+            html.title(f"{figures['mechanism']}, {figures['promise']}"),
+            html.paragraph(f"Real walks: {figures['real_walks']}", "faint"),
+            html.facts(
+                [
+                    ("wrong states", f"{100 * self.wrong_states:.2f} % of steps"),
+                    ("mean distance", nats(self.mean_distance)),
+                    ("entropy of the released walk", f"{nats(entropy['released'])} per transition"),
+                    ("entropy of the real walk", f"{nats(entropy['real'])} per transition"),
+                ]
+            ),
+            html.table(
+                ["farther than", "share of steps", "ever in a walk"],
+                [
+                    [f"{level['nats']:g} nats", f"{level['per_step']:.3g}", f"{level['ever']:.3g}"]
+                    for level in figures["exceedance"]
+                ],
+            ),
+        )
+
+
+def analyze(
+    mechanism: Mechanism,
+    *,
+    start: State | None,
+    steps: int,
+    real: Iterable[Iterable[State]] | None,
+    released_start: State | None,
+    levels: Iterable[float],
+    eta: Iterable[float],
+    simulate: int | None,
+    seed: int,
+    thorough: bool,
+) -> Analysis:
+    """See `Mechanism.analyze`."""
+    listed = None if real is None else [list(walk) for walk in real]
+    if listed is not None and start is not None:
+        raise ParameterError("start is about the chain's own walks; real walks bring their own")
+    if simulate is not None and simulate < 2:
+        raise ParameterError("simulate: give two walks or more")
+    found, impossible = _native.analyze(
+        mechanism.chain._native,
+        mechanism._native,
+        start,
+        released_start,
+        _checked_steps(steps),
+        listed,
+        _nats("levels", levels),
+        _nats("eta", eta),
+        simulate,
+        seed,
+        thorough,
+    )
+    if listed is not None:
+        warn(
+            "figures computed from real walks depend on them and are NOT protected; do not publish "
+            "them with the release"
+        )
+    figures: dict[str, Any] = json.loads(found)
+    figures["by_step"] = {
+        "distance_nats": figures.pop("distance_by_step"),
+        "wrong_state": figures.pop("wrong_by_step"),
+    }
+    native = mechanism._native
+    if native.radius is not None:
+        unit = f"radius {native.radius} nats"
+    else:
+        unit = _counted(native.substitutions or 0, "substitution")
+    if listed is None:
+        words = _walks_in_words(start, steps)
+    else:
+        moves = sum(max(len(walk) - 1, 0) for walk in listed)
+        words = f"given ({_counted(len(listed), 'walk')}, {_counted(moves, 'step')})"
+    figures.update(
+        mechanism=mechanism.name,
+        block=None,
+        promise=f"epsilon {native.epsilon}, {unit}",
+        real_walks=words,
+        start=_start_word(start, released_start),
+        impossible_moves=impossible,
+        states=len(mechanism.chain),
+        transitions=mechanism.chain.transitions,
+    )
+    return Analysis(figures)
+
+
+class Comparison:
+    """Mechanisms side by side, at equal epsilon and radius and at equal exact loss.
+
+    `to_dict()` has all figures, as `veilwalk compare --format json` prints them.
+    """
+
+    __slots__ = ("_figures",)
+
+    def __init__(self, figures: dict[str, Any]) -> None:
+        self._figures = figures
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures."""
+        return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
+
+    def winner(
+        self,
+        purpose: Literal["closeness", "wrong_states", "typicality"] = "closeness",
+        *,
+        basis: Literal["radius", "loss"] | None = None,
+    ) -> str:
+        """The mechanism that is best for a purpose, on the first basis unless one is named."""
+        names = {"radius": "equal_epsilon_and_radius", "loss": "equal_substitution_loss"}
+        for comparison in self._figures["comparisons"]:
+            if basis is None or comparison["basis"] == names[basis]:
+                return str(comparison["winners"][purpose]["mechanism"])
+        raise ParameterError(f"there is no comparison on the basis {basis!r}; give a radius")
+
+    def _tables(self) -> list[tuple[str, list[str], list[list[str]], list[tuple[int, int]]]]:
+        tables = []
+        for comparison in self._figures["comparisons"]:
+            epsilon = f"{comparison['epsilon']:g}"
+            if comparison["radius_nats"] is not None:
+                title = f"At equal epsilon {epsilon} and radius {comparison['radius_nats']:g} nats"
+            else:
+                title = f"At equal exact loss {epsilon} for any one replaced state"
+            header = ["mechanism", "wrong states", "mean distance", "entropy", "loss"]
+            rows: list[list[str]] = []
+            places: dict[str, int] = {}
+            for row in comparison["rows"]:
+                if row["refused"] is not None:
+                    continue
+                loss = row["substitution_loss"]
+                sign = "" if loss["figures"] == "exact" else "≤ "
+                places[row["mechanism"]] = len(rows)
+                rows.append(
+                    [
+                        row["mechanism"],
+                        f"{100 * row['wrong_state_share']:.2f} %",
+                        f"{row['mean_distance_nats']:.4f}",
+                        f"{row['entropy_nats']['released']:.4f}",
+                        sign + html.rounded_up(loss["max"]),
+                    ]
+                )
+                real = row["entropy_nats"]["real"]
+                if real is not None:
+                    header[3] = f"entropy (real {real:.4f})"
+            columns = {"wrong_states": 1, "closeness": 2, "typicality": 3}
+            best = [
+                (places[winner["mechanism"]], columns[purpose])
+                for purpose, winner in comparison["winners"].items()
+            ]
+            tables.append((title, header, rows, best))
+        return tables
+
+    def __str__(self) -> str:
+        parts = [f"Real walks: {self._figures['real_walks']}"]
+        for title, header, rows, _ in self._tables():
+            widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+            lines = [
+                "  ".join(
+                    cell.ljust(width) if i == 0 else cell.rjust(width)
+                    for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+                )
+                for row in [header, *rows]
+            ]
+            parts.append("\n".join([title, *lines]))
+        return "\n\n".join(parts)
+
+    def __repr__(self) -> str:
+        winners = self._figures["comparisons"][0]["winners"]
+        best = ", ".join(f"{purpose}: {w['mechanism']}" for purpose, w in winners.items())
+        return f"Comparison(best for {best})"
+
+    def _repr_html_(self) -> str:
+        parts = [html.paragraph(f"Real walks: {self._figures['real_walks']}", "faint")]
+        for title, header, rows, best in self._tables():
+            parts += [html.title(title), html.table(header, rows, best)]
+        remarks = {
+            row["remark"]
+            for comparison in self._figures["comparisons"]
+            for row in comparison["rows"]
+            if row["remark"]
+        }
+        parts += [html.paragraph(remark, "faint") for remark in sorted(remarks)]
+        parts.append(html.paragraph("Best in each column in bold. Losses are rounded up.", "faint"))
+        return html.page(*parts)
+
+
+def compare(
+    chain: Chain,
+    *,
+    epsilon: Exact | Iterable[Exact],
+    radius: Exact | None = None,
+    mechanisms: Iterable[str] = ("paper", "exponential", "chen", "sharp", "cell"),
+    start: State | None = None,
+    steps: int = 100,
+    released_start: State | Literal["initial", "first"] | None = None,
+    level: float = 5,
+    all_pairs: bool = False,
+) -> Comparison:
+    """Compares mechanisms on a chain: at equal epsilon and radius, if one is given, and at equal exact
+    loss. Figures are averages over the chain's own walks.
+
+    >>> import veilwalk as vw
+    >>> c = vw.compare(vw.Chain.credit(), epsilon=3.5, radius=3.5, start="Baa")
+    >>> c
+    Comparison(best for closeness: cell, typicality: sharp, wrong_states: cell)
+    >>> c.winner("wrong_states", basis="loss")
+    'cell'
+    """
+    several = [epsilon] if isinstance(epsilon, str) or not isinstance(epsilon, Iterable) else epsilon
+    texts = [exact_text("epsilon", value) for value in several]
+    if not texts:
+        raise ParameterError("epsilon: give at least one")
+    found = _native.compare(
+        chain._native,
+        texts,
+        None if radius is None else exact_text("the radius", radius),
+        list(mechanisms),
+        start,
+        released_start,
+        _checked_steps(steps),
+        _nats("level", [level])[0],
+        all_pairs,
+    )
+    return Comparison(
+        {
+            "states": len(chain),
+            "transitions": chain.transitions,
+            "real_walks": _walks_in_words(start, steps),
+            "start": _start_word(start, released_start),
+            "steps": steps,
+            "comparisons": json.loads(found),
+        }
+    )
+
+
+class Tuning:
+    """Members of the family, best first. `best()` makes the winner."""
+
+    __slots__ = ("_chain", "_figures")
+
+    def __init__(self, figures: dict[str, Any], chain: Chain) -> None:
+        self._figures = figures
+        self._chain = chain
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures."""
+        return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
+
+    def best(self) -> Mechanism:
+        """The winner, ready to release walks."""
+        from veilwalk.mechanism import mechanism_of
+
+        promise = {"epsilon": self._figures["epsilon"]}
+        for name, key in [("radius", "radius_nats"), ("substitutions", "substitutions")]:
+            if self._figures[key] is not None:
+                promise[name] = self._figures[key]
+        return mechanism_of(self._figures["ranking"][0], self._chain, promise)
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                member["mechanism"] or f"{member['distance']}, {member['rule']}",
+                member["chain_weight"],
+                f"{member['mean_distance_nats']:.4f}",
+                f"{100 * member['wrong_state_share']:.2f} %",
+                f"{member['entropy_gap_nats']:.4f}",
+            ]
+            for place, member in enumerate(self._figures["ranking"])
+            if place < 5 or member["mechanism"]
+        ]
+
+    def __repr__(self) -> str:
+        first = self._figures["ranking"][0]
+        name = first["mechanism"] or f"{first['distance']}, {first['rule']}"
+        return f"Tuning(best for {self._figures['aim']}: {name})"
+
+    def _repr_html_(self) -> str:
+        header = ["mechanism", "chain weight", "nats off", "wrong states", "entropy off"]
+        return html.page(
+            html.title(f"Best for {self._figures['aim']}"),
+            html.table(header, self._rows(), [(0, 0)]),
+            html.paragraph(
+                "Only the public chain was used, so this choice costs no privacy. Choosing by the "
+                "real walks would.",
+                "faint",
+            ),
+        )
+
+
+def tune(
+    chain: Chain,
+    *,
+    epsilon: Exact,
+    radius: Exact | None = None,
+    substitutions: int | None = None,
+    aim: str = "closeness",
+    start: State = "initial",
+    released_start: State | Literal["initial", "first"] = "initial",
+    steps: int = 100,
+) -> Tuning:
+    """Finds the member of the family that serves an aim best: `closeness`, `wrong-states`, `typicality`
+    or three weights such as "1,1,0.5". No real walk is needed, so tuning costs no privacy.
+
+    >>> import veilwalk as vw
+    >>> t = vw.tune(vw.Chain.credit(), epsilon=1, radius=3.5, steps=20)
+    >>> best = t.best()
+    >>> best.epsilon == 1
+    True
+    """
+    found = _native.tune(
+        chain._native,
+        exact_text("epsilon", epsilon),
+        None if radius is None else exact_text("the radius", radius),
+        substitutions,
+        aim,
+        start,
+        released_start,
+        _checked_steps(steps),
+    )
+    figures: dict[str, Any] = json.loads(found)
+    figures.update({"from": str(start), "start": str(released_start)})
+    return Tuning(figures, chain)

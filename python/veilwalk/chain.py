@@ -1,0 +1,327 @@
+"""Chains: the public part of every release."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from veilwalk import html
+from veilwalk._native import Chain as NativeChain
+from veilwalk._native import ChainError, ParameterError
+from veilwalk.warning import warn
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+State: TypeAlias = str | int
+"""A state by its label; an integer stands for the label with its digits."""
+
+
+def label_text(value: object) -> str:
+    """A label as text; an integer is its digits."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, bool):
+        try:
+            return str(value.__index__())  # type: ignore[attr-defined]
+        except AttributeError:
+            pass
+    raise ChainError(
+        f"a label of type {type(value).__name__}; a state is labelled by a text or a whole number"
+    )
+
+
+class Chain:
+    """A public Markov chain: irreducible, finite, labelled.
+
+    Everything veilwalk does with the real walk is protected; nothing it does with the chain is. Make
+    one with a class method:
+
+    >>> weather = Chain.from_transitions(
+    ...     [("sun", "sun", 0.8), ("sun", "rain", 0.2), ("rain", "sun", 1.0)]
+    ... )
+    >>> weather
+    Chain(2 states, 3 transitions, hash 8d7e…)
+    >>> weather.states
+    ['sun', 'rain']
+    >>> weather.row("sun")
+    {'sun': 0.8, 'rain': 0.2}
+    """
+
+    __slots__ = ("_native",)
+    _native: NativeChain
+
+    def __init__(self) -> None:
+        raise TypeError(
+            "make a chain with Chain.credit(), downtown(), from_matrix(), from_transitions(), fit() or read()"
+        )
+
+    @classmethod
+    def _of(cls, native: NativeChain) -> Chain:
+        chain = object.__new__(cls)
+        chain._native = native
+        return chain
+
+    @classmethod
+    def _told(cls, native: NativeChain, initial: Initial) -> Chain:
+        if native.notes:
+            import warnings
+
+            for note in native.notes:
+                warnings.warn(note, UserWarning, stacklevel=3)
+        return cls._of(native)._starting(initial)
+
+    @classmethod
+    def credit(cls, *, initial: Initial = "uniform") -> Chain:
+        """The credit ratings of the paper: nine states, from Aaa to default.
+
+        >>> Chain.credit().closest_pair()
+        ('B', 'Ba', 2.733...)
+        """
+        return cls._of(NativeChain.credit())._starting(initial)
+
+    @classmethod
+    def downtown(cls, *, initial: Initial = "uniform") -> Chain:
+        """A made-up network of 43 street segments."""
+        return cls._of(NativeChain.downtown())._starting(initial)
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: npt.NDArray[Any] | Iterable[Iterable[float]],
+        labels: Iterable[object] | None = None,
+        *,
+        normalize: bool = False,
+        largest_component: bool = False,
+        initial: Initial = "uniform",
+    ) -> Chain:
+        """A square matrix of probabilities, one row for each state, as lists or a NumPy array.
+
+        Without labels, states are called "0", "1", and so on. A row that does not sum to one is
+        refused, unless `normalize` is given.
+
+        >>> Chain.from_matrix([[0.5, 0.5], [1.0, 0.0]], labels=["work", "home"])
+        Chain(2 states, 3 transitions, hash ...)
+        """
+        rows: Any = matrix.tolist() if hasattr(matrix, "tolist") else matrix
+        try:
+            numbers = [[float(entry) for entry in row] for row in rows]
+        except (TypeError, ValueError) as error:
+            raise ChainError(f"a matrix has rows of numbers: {error}") from None
+        names = range(len(numbers)) if labels is None else labels
+        native = NativeChain.from_matrix(
+            [label_text(label) for label in names], numbers, normalize, largest_component
+        )
+        return cls._told(native, initial)
+
+    @classmethod
+    def from_transitions(
+        cls,
+        transitions: Iterable[tuple[State, State, float]] | Mapping[tuple[State, State], float],
+        *,
+        counts: bool = False,
+        normalize: bool = False,
+        largest_component: bool = False,
+        initial: Initial = "uniform",
+    ) -> Chain:
+        """Transitions (from, to, probability), or (from, to, count) with `counts=True`.
+
+        >>> Chain.from_transitions({("a", "b"): 3, ("a", "a"): 1, ("b", "a"): 2}, counts=True).row("a")
+        {'a': 0.25, 'b': 0.75}
+        """
+        if isinstance(transitions, Mapping):
+            transitions = [(start, end, entry) for (start, end), entry in transitions.items()]
+        listed = []
+        for place, row in enumerate(transitions):
+            try:
+                start, end, entry = row
+                listed.append((label_text(start), label_text(end), float(entry)))
+            except (TypeError, ValueError) as error:
+                if isinstance(error, ChainError):
+                    raise
+                raise ChainError(
+                    f"transition {place} is {row!r}; it has to be (from, to, number): {error}"
+                ) from None
+        native = NativeChain.from_transitions(listed, counts, normalize, largest_component)
+        return cls._told(native, initial)
+
+    @classmethod
+    def fit(
+        cls,
+        walks: Iterable[Iterable[State]],
+        *,
+        largest_component: bool = False,
+        initial: Initial = "uniform",
+    ) -> Chain:
+        """Counts the transitions of walks.
+
+        The chain becomes public with everything released under it, and it tells about the walks it
+        was fitted on. A chain fitted on sensitive walks is not a safe choice: fit on walks that need
+        no protection. A warning says so.
+        """
+        listed = [[label_text(state) for state in walk] for walk in walks]
+        native = NativeChain.fit(listed, largest_component)
+        warn(
+            "this chain tells about the walks it was fitted on, and becomes public with everything "
+            "released under it; fit on walks that need no protection"
+        )
+        return cls._told(native, initial)
+
+    @classmethod
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        normalize: bool = False,
+        largest_component: bool = False,
+        initial: Initial = "uniform",
+    ) -> Chain:
+        """Reads a file: a square matrix with labels, or a table `from,to,probability|count`."""
+        native = NativeChain.read(os.fspath(path), normalize, largest_component)
+        return cls._told(native, initial)
+
+    def _starting(self, initial: Initial) -> Chain:
+        if isinstance(initial, str) and initial == "uniform":
+            return self
+        if isinstance(initial, Mapping):
+            unknown = [state for state in initial if label_text(state) not in self.states]
+            if unknown:
+                raise ParameterError(f"initial: {unknown[0]!r} is not a state of the chain")
+            by_label = {label_text(state): float(p) for state, p in initial.items()}
+            return Chain._of(self._native.starting([by_label.get(s, 0.0) for s in self.states]))
+        return Chain._of(self._native.starting(initial))
+
+    def with_initial(self, initial: Initial) -> Chain:
+        """The same chain with released walks that start elsewhere: `uniform`, `stationary`, a state,
+        or a probability for each state.
+
+        >>> Chain.credit().with_initial("Baa").initial["Baa"]
+        1.0
+        """
+        if isinstance(initial, str) and initial == "uniform":
+            return Chain._of(self._native.starting("uniform"))
+        return self._starting(initial)
+
+    @property
+    def states(self) -> list[str]:
+        """The labels, in order."""
+        return self._native.states
+
+    @property
+    def transitions(self) -> int:
+        """How many moves are possible."""
+        return self._native.transitions
+
+    @property
+    def period(self) -> int:
+        """One for an aperiodic chain."""
+        return self._native.period
+
+    @property
+    def hash(self) -> str:
+        """Names the chain by its content, initial distribution included."""
+        return self._native.hash
+
+    @property
+    def initial(self) -> dict[str, float]:
+        """The distribution of a released walk's first state."""
+        return dict(zip(self.states, self._native.initial, strict=True))
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __contains__(self, state: object) -> bool:
+        return state in self.states
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chain) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def row(self, state: State) -> dict[str, float]:
+        """Where a state can move to, with probabilities."""
+        return dict(self._native.row(state))
+
+    def probability(self, start: State, end: State) -> float:
+        """The probability of a move; zero if it is impossible."""
+        return self.row(start).get(label_text(end), 0.0)
+
+    def matrix(self) -> npt.NDArray[np.float64]:
+        """The transition matrix as a NumPy array."""
+        import numpy as np
+
+        places = {state: place for place, state in enumerate(self.states)}
+        matrix = np.zeros((len(self), len(self)))
+        for state, place in places.items():
+            for end, p in self.row(state).items():
+                matrix[place, places[end]] = p
+        return matrix
+
+    def distance(self, start: State, end: State, *, symmetric: bool = False) -> float:
+        """How far apart two states are in nats: the likeliest way, each move counting -ln p. The
+        symmetric distance, which a radius is about, is the larger of the two directions."""
+        return self._native.distance(start, end, symmetric)
+
+    def stationary(self) -> dict[str, float]:
+        """The share of time spent in each state in the long run."""
+        return dict(zip(self.states, self._native.stationary(), strict=True))
+
+    def entropy_rate(self) -> float:
+        """Nats per step, in the long run."""
+        return self._native.entropy_rate()
+
+    def diameter(self) -> tuple[str, str, float]:
+        """The largest distance between two states, with the two."""
+        return self._native.diameter()
+
+    def closest_pair(self) -> tuple[str, str, float] | None:
+        """The two states that are closest by the symmetric distance. A smaller radius protects
+        nothing."""
+        return self._native.closest_pair()
+
+    def __repr__(self) -> str:
+        return f"Chain({len(self)} states, {self.transitions} transitions, hash {self.hash[:4]}…)"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("states", f"{len(self):,}"),
+            ("transitions", f"{self.transitions:,}"),
+            ("period", str(self.period)),
+            ("hash", self.hash),
+        ]
+        shown = 12
+        parts = [html.title("Markov chain"), html.facts(rows)]
+        if len(self) <= shown:
+            matrix = {state: self.row(state) for state in self.states}
+            parts.append(
+                html.table(
+                    ["from \\ to", *self.states],
+                    [
+                        [a, *(f"{matrix[a][b]:.4g}" if b in matrix[a] else "·" for b in matrix)]
+                        for a in matrix
+                    ],
+                )
+            )
+        else:
+            some = ", ".join(self.states[:shown])
+            parts.append(html.paragraph(f"States: {some}, …"))
+        return html.page(*parts)
+
+    def to_bytes(self) -> bytes:
+        """The chain to the last bit, for another process."""
+        return self._native.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Chain:
+        """The chain that was written as these bytes."""
+        return cls._of(NativeChain.from_bytes(data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Chain.from_bytes, (self.to_bytes(),))
+
+
+Initial: TypeAlias = Literal["uniform", "stationary"] | State | Mapping[State, float] | Sequence[float]
+"""Where released walks start."""

@@ -1,0 +1,47 @@
+"""Exact parameters: 0.1 means one tenth."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias
+
+from veilwalk._native import ParameterError
+
+Exact: TypeAlias = str | int | float | Fraction | Decimal
+"""A number that is taken exactly. A float is the decimal that Python prints for it."""
+
+
+def exact_text(name: str, value: Exact) -> str:
+    """The number as a decimal or a fraction.
+
+    >>> exact_text("epsilon", 0.1), exact_text("epsilon", Fraction(1, 3)), exact_text("epsilon", 1e-3)
+    ('0.1', '1/3', '0.001')
+    """
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, bool):
+        raise ParameterError(f"{name}: a truth value ({value}) is not a number")
+    if isinstance(value, int):
+        return str(value)
+    # numpy's floats print as they are, without their type, when they are Python floats.
+    if not isinstance(value, float | Decimal):
+        try:
+            value = float(value)
+        except (TypeError, ValueError):
+            kind = type(value).__name__
+            raise ParameterError(
+                f"{name}: a value of type {kind} is not a number; give a number, or a text such as "
+                f'"0.5" or "1/3"'
+            ) from None
+    number = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
+    if not number.is_finite():
+        raise ParameterError(f"{name}: {value} is not a finite number")
+    return format(number, "f")
+
+
+def fraction(text: str) -> Fraction:
+    """The value of a text that the library wrote."""
+    return Fraction(text)

@@ -1,0 +1,131 @@
+"""What a promise means on a chain."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from veilwalk import html
+
+
+class Guarantee:
+    """The guarantee of a mechanism on its chain, exact and from public things only.
+
+    `print` says it in words; `to_dict()` has every figure, as `veilwalk guarantee --format json`
+    prints them.
+
+    >>> import veilwalk as vw
+    >>> g = vw.Mechanism("paper", vw.Chain.credit(), epsilon=1, radius=1).guarantee()
+    >>> g.vacuous, g.smallest_radius
+    (True, 2.733...)
+    """
+
+    __slots__ = ("_figures", "_words")
+
+    def __init__(self, figures: str, words: str) -> None:
+        self._figures: dict[str, Any] = json.loads(figures)
+        self._words = words.strip()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures."""
+        return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
+
+    @property
+    def mechanism(self) -> str:
+        """The mechanism's name."""
+        return str(self._figures["mechanism"])
+
+    @property
+    def epsilon(self) -> float:
+        """The largest log-ratio between two protected walks."""
+        return float(self._figures["epsilon"])
+
+    @property
+    def radius(self) -> float | None:
+        """In nats, if that is the unit."""
+        radius = self._figures["radius_nats"]
+        return None if radius is None else float(radius)
+
+    @property
+    def substitutions(self) -> int | None:
+        """How many states, if that is the unit."""
+        count = self._figures["substitutions"]
+        return None if count is None else int(count)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether nothing is protected."""
+        return bool(self._figures["vacuous"])
+
+    @property
+    def smallest_radius(self) -> float | None:
+        """The smallest radius that protects anything, in nats; none on a chain of one state."""
+        smallest = self._figures["smallest_radius_nats"]
+        return None if smallest is None else float(smallest)
+
+    @property
+    def covered_states(self) -> float:
+        """The share of states that are hard to tell from at least one other."""
+        return float(self._figures["covered_states"])
+
+    @property
+    def substitution_loss(self) -> float:
+        """The exact loss of replacing one state by the worst other, rounded up."""
+        loss = self._figures["substitution_loss"]["max"]
+        return float("inf") if loss is None else float(loss)
+
+    def __str__(self) -> str:
+        return self._words
+
+    def __repr__(self) -> str:
+        unit = f"radius={self.radius:g}" if self.radius is not None else f"substitutions={self.substitutions}"
+        empty = ", EMPTY" if self.vacuous else ""
+        covered = f"covers {100 * self.covered_states:.0f} % of states"
+        return f"Guarantee({self.mechanism}, epsilon={self.epsilon:g}, {unit}, {covered}{empty})"
+
+    def _repr_html_(self) -> str:
+        paragraphs = [" ".join(part.split()) for part in self._words.split("\n\n")]
+        promise, meaning = paragraphs[0], paragraphs[1]
+        example = [text for text in paragraphs[2:3] if text.startswith("For example")]
+        figures = self._figures
+        losses = [
+            ("by a neighbour", "neighbour_loss"),
+            ("by one that keeps the walk possible", "feasible_loss"),
+            ("by any other", "substitution_loss"),
+        ]
+
+        smallest = self.smallest_radius
+
+        def bound(name: str) -> str:
+            return "" if figures[name]["figures"] == "exact" else "≤ "
+
+        return html.page(
+            html.title(promise),
+            html.paragraph(meaning, "alarm" if self.vacuous else ""),
+            *(html.paragraph(text) for text in example),
+            html.facts(
+                [
+                    (
+                        "states with an alternative",
+                        f"{100 * self.covered_states:.1f} % of {figures['states']}",
+                    ),
+                    ("pairs of states covered", f"{figures['covered_pairs']:,}"),
+                    (
+                        "smallest radius that protects anything",
+                        "none" if smallest is None else f"{html.rounded_up(smallest)} nats",
+                    ),
+                ]
+            ),
+            html.table(
+                ["Loss of replacing one state", "worst", "mean"],
+                [
+                    [
+                        name,
+                        bound(key) + html.rounded_up(figures[key]["max"]),
+                        bound(key) + html.rounded_up(figures[key]["mean"]),
+                    ]
+                    for name, key in losses
+                ],
+            ),
+            html.paragraph("Losses are rounded up. Each further release adds epsilon again.", "faint"),
+        )

@@ -1,0 +1,391 @@
+"""Mechanisms: what releases walks, and what it promises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from veilwalk import _native, analysis, walks
+from veilwalk._native import ParameterError
+from veilwalk.chain import Chain, State
+from veilwalk.exact import Exact, exact_text, fraction
+from veilwalk.guarantee import Guarantee
+from veilwalk.session import Session
+from veilwalk.source import source, warn_of_first
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Walks = TypeVar("Walks")
+
+
+class Mechanism:
+    """A member of the family on a chain, with its promise.
+
+    `name` is `auto` (`cell` where its tables fit, else `sharp`), `cell`, `sharp`, `paper`,
+    `exponential`, `chen` or `exponential-hamming`. The promise is epsilon for walks whose states differ
+    by at most `radius` nats in all, or in at most `substitutions` states. Numbers are exact: 0.1 is one
+    tenth.
+
+    >>> import veilwalk as vw
+    >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
+    >>> m
+    Mechanism('sharp', epsilon=1, radius=3.5, on 9 states)
+    >>> m.kernel(previous="Caa", real="Ca/C")["Caa"]
+    0.610...
+    >>> m.privatize([["Caa", "Ca/C"]], seed=1)  # doctest: +SKIP
+    [['Baa', 'Ba']]
+
+    `distance`, `rule` and `chain_weight` override the choices that the name stands for;
+    `calibrate="exact"` looks for the largest scale whose exact loss keeps the promise.
+    """
+
+    __slots__ = ("_native", "chain")
+    chain: Chain
+    """The chain it works on."""
+
+    def __init__(
+        self,
+        name: str,
+        chain: Chain,
+        *,
+        epsilon: Exact,
+        radius: Exact | None = None,
+        substitutions: int | None = None,
+        distance: str | None = None,
+        rule: str | None = None,
+        chain_weight: Exact | None = None,
+        calibrate: Literal["theorem", "exact"] | None = None,
+    ) -> None:
+        if not isinstance(chain, Chain):
+            raise ParameterError(f"chain: a value of type {type(chain).__name__}; give a veilwalk.Chain")
+        if substitutions is not None and (
+            isinstance(substitutions, bool) or not isinstance(substitutions, int) or substitutions < 1
+        ):
+            raise ParameterError("substitutions has to be a whole number from 1 up")
+        self.chain = chain
+        self._native = _native.Mechanism(
+            chain._native,
+            name,
+            exact_text("epsilon", epsilon),
+            None if radius is None else exact_text("the radius", radius),
+            substitutions,
+            distance,
+            rule,
+            None if chain_weight is None else exact_text("the chain weight", chain_weight),
+            calibrate,
+        )
+
+    @classmethod
+    def _of(cls, chain: Chain, native: _native.Mechanism) -> Mechanism:
+        mechanism = object.__new__(cls)
+        mechanism.chain = chain
+        mechanism._native = native
+        return mechanism
+
+    @property
+    def name(self) -> str:
+        """Its name, or its choices if it has none."""
+        return self._native.name
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Exact."""
+        return fraction(self._native.epsilon)
+
+    @property
+    def radius(self) -> Fraction | None:
+        """In nats, exact; none if substitutions are counted."""
+        radius = self._native.radius
+        return None if radius is None else fraction(radius)
+
+    @property
+    def substitutions(self) -> int | None:
+        """None if there is a radius."""
+        return self._native.substitutions
+
+    @property
+    def distance(self) -> str:
+        """How far a candidate is from the real state."""
+        return self._native.distance
+
+    @property
+    def rule(self) -> str:
+        """How a candidate is picked by its cost."""
+        return self._native.rule
+
+    @property
+    def chain_weight(self) -> Fraction:
+        """How much a move's own unlikeliness counts against it."""
+        return fraction(self._native.chain_weight)
+
+    @property
+    def scales(self) -> dict[str, Fraction]:
+        """The scale in force after each last released state."""
+        scales = (fraction(scale) for scale in self._native.scales)
+        return dict(zip(self.chain.states, scales, strict=True))
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the mechanism with its parameters and its chain: equal ones release alike."""
+        return self._native.fingerprint
+
+    def __repr__(self) -> str:
+        unit = (
+            f"radius={self._native.radius}"
+            if self._native.radius is not None
+            else f"substitutions={self.substitutions}"
+        )
+        return (
+            f"Mechanism({self.name!r}, epsilon={self._native.epsilon}, {unit}, on {len(self.chain)} states)"
+        )
+
+    # What it promises
+
+    def guarantee(self, *, all_pairs: bool = False) -> Guarantee:
+        """What the promise means on this chain, exactly. On large chains only the transitions are
+        compared, and what follows is marked as bounds, unless `all_pairs` is given."""
+        return Guarantee(*self._native.guarantee(all_pairs))
+
+    def kernel(self, *, previous: State, real: State) -> dict[str, float]:
+        """The exact distribution of the next released state.
+
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("paper", vw.Chain.credit(), epsilon=1, radius=1)
+        >>> {state: round(p, 6) for state, p in m.kernel(previous="Caa", real="Ca/C").items()}
+        {'Baa': 0.002687, 'Ba': 0.008462, 'B': 0.032784, 'Caa': 0.090305, 'Ca/C': 0.861216, 'Def': 0.004546}
+        """
+        return dict(self._native.kernel(previous, real))
+
+    def loss(self, real: State, other: State) -> float:
+        """The exact loss of replacing one real state by another, rounded up: the odds between the two
+        change by at most a factor exp(loss)."""
+        return self._native.loss(real, other)
+
+    def privacy_map(self, d_in: Exact) -> float:
+        """The smallest epsilon that is proven for walks at a distance of `d_in`: in nats if the promise
+        has a radius, in replaced states if it counts substitutions. Never below the truth.
+
+        This is the field's convention: a mechanism maps a distance between inputs to one between
+        outputs. It is infinite where nothing is promised: beyond the radius of a scale that was
+        calibrated exactly, other than by cells.
+
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
+        >>> m.privacy_map(2.7), m.privacy_map(3.5), m.privacy_map(7)
+        (0.0, 1.0, 2.0)
+
+        At 2.7 nats it is zero, because no two different walks on this chain are that close.
+        """
+        bound = self._privacy_map(d_in)
+        if bound is None:
+            return math.inf
+        rounded = float(bound)
+        return rounded if Fraction(rounded) >= bound else math.nextafter(rounded, math.inf)
+
+    def check(self, d_in: Exact, d_out: Exact) -> bool:
+        """Whether walks at a distance of `d_in` have a loss of at most `d_out`, proven.
+
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
+        >>> m.check(d_in=3.5, d_out=1), m.check(d_in=3.6, d_out=1)
+        (True, False)
+        """
+        bound = self._privacy_map(d_in)
+        return bound is not None and bound <= fraction(exact_text("d_out", d_out))
+
+    def _privacy_map(self, d_in: Exact) -> Fraction | None:
+        distance = fraction(exact_text("d_in", d_in))
+        if distance < 0:
+            raise ParameterError("d_in: a distance is not negative")
+        if self.substitutions is not None:
+            if distance.denominator != 1:
+                raise ParameterError("d_in: a number of replaced states is a whole number")
+            return self.epsilon * distance / self.substitutions
+        radius = self.radius
+        assert radius is not None, "a promise has a unit"
+        closest = self.chain.closest_pair()
+        if closest is None or distance < Fraction(closest[2]):
+            return Fraction(0)
+        per_nat_is_kept = self._native.calibrate == "theorem" or self.distance.startswith("cell")
+        if not per_nat_is_kept:
+            return self.epsilon if distance <= radius else None
+        if self.distance == "hamming":
+            # The scale allows for as many replaced states as fit into the radius.
+            smallest = Fraction(closest[2])
+            allowed = max(radius // smallest, 1)
+            return self.epsilon * (distance // smallest) / allowed
+        return self.epsilon * distance / radius
+
+    # Releasing
+
+    def privatize(
+        self,
+        walks_: Walks,
+        /,
+        *,
+        trajectory: str = "trajectory",
+        step: str | None = "step",
+        state: str = "state",
+        keep: Iterable[str] = (),
+        names: Sequence[object] | None = None,
+        key: bytes | None = None,
+        seed: int | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        threads: int | None = None,
+        allow_vacuous: bool = False,
+    ) -> Walks:
+        """Releases walks, and gives them back in the kind they came in.
+
+        Takes one walk (a list of states, a column), several (a list of lists, a dict of them by name, a
+        2-D array, a column of lists), or a table of pandas, Polars or pyarrow: long, with the columns
+        `trajectory` and `state` and one state a row, or with one walk a row in a column of lists. Rows of
+        different walks may alternate. If there is a column `step` they are taken in its order, and no
+        trajectory may have a step twice; if there is none, or with `step=None`, in the order they stand.
+
+        Of a table only the trajectory, the step and the released state come back. Columns named in `keep`
+        are copied as they are, unprotected.
+
+        Integers are labels (the label "7" for 7), or with `states="numbers"` places in `chain.states`.
+        Randomness comes from the operating system; from a secret `key`, so that a walk of the same name
+        that is released again comes out the same; or from a `seed`, which is NOT private.
+        """
+        if not allow_vacuous:
+            self._native.refuse_empty_guarantee()
+        if threads is not None and threads < 1:
+            raise ParameterError("threads: give 1 or more, or nothing for all cores")
+        how = walks.How(
+            mechanism=self._native,
+            source=source(key, seed),
+            start=start,
+            states=states,
+            threads=threads,
+            names=None if names is None else [walks.name_text(name) for name in names],
+            trajectory=trajectory,
+            step=step,
+            state=state,
+            keep=tuple(keep),
+        )
+        warn_of_first(start)
+        return walks.privatize(walks_, how)
+
+    def session(
+        self,
+        *,
+        name: str = "",
+        key: bytes | None = None,
+        seed: int | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        allow_vacuous: bool = False,
+    ) -> Session:
+        """A session for one walk, released while it happens. With a key, every walk needs a name of its
+        own."""
+        return Session(
+            self,
+            name=name,
+            key=key,
+            seed=seed,
+            start=start,
+            states=states,
+            allow_vacuous=allow_vacuous,
+        )
+
+    # How good releases are
+
+    def analyze(
+        self,
+        *,
+        start: State | None = None,
+        steps: int = 100,
+        real: Iterable[Iterable[State]] | None = None,
+        released_start: State | Literal["initial", "first"] | None = None,
+        levels: Iterable[float] = (2, 5, 10, 15),
+        eta: Iterable[float] = (0.1, 0.5),
+        simulate: int | None = None,
+        seed: int = 1,
+        thorough: bool = False,
+    ) -> analysis.Analysis:
+        """How good releases are: closeness, entropy, drift, bounds, exact where nothing else is said.
+
+        Figures are averages over the chain's own walks of so many steps, which tells nothing about real
+        ones: from `start`, with releases that start there too, or else from the initial distribution. With
+        `real` they are about those walks, and NOT protected.
+
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("paper", vw.Chain.credit(), epsilon=1, radius=1)
+        >>> a = m.analyze(start="Caa", steps=100)
+        >>> round(a.exceedance[2], 6)
+        0.079301
+        """
+        return analysis.analyze(
+            self,
+            start=start,
+            steps=steps,
+            real=real,
+            released_start=released_start,
+            levels=levels,
+            eta=eta,
+            simulate=simulate,
+            seed=seed,
+            thorough=thorough,
+        )
+
+    def plot_errors(self, **of: Any) -> Figure:
+        """How far releases are from the real walk, step by step. Takes what `analyze` takes."""
+        from veilwalk import plots
+
+        return plots.errors(self.analyze(**of))
+
+    def plot_entropy(self, **of: Any) -> Figure:
+        """How likely a release is as a walk of the chain, beside the real walks and the other
+        mechanisms with names at the same promise."""
+        from veilwalk import plots
+
+        return plots.entropy(self, **of)
+
+    def plot_walk(
+        self,
+        walk: Sequence[State] | None = None,
+        *,
+        releases: int = 20,
+        seed: int = 1,
+        steps: int = 40,
+        start: State | None = None,
+    ) -> Figure:
+        """A walk with releases of it around it; one of the chain's own walks if none is given. Made with
+        a seed: a picture of real walks made so is NOT private."""
+        from veilwalk import plots
+
+        return plots.walk(self, walk, releases=releases, seed=seed, steps=steps, start=start)
+
+    # To other processes
+
+    def to_bytes(self) -> bytes:
+        """The mechanism with its chain, for processes with the same version of veilwalk. There it is
+        made anew and compared, so bytes that were changed are refused."""
+        return self._native.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Mechanism:
+        """The mechanism that was written as these bytes."""
+        chain, mechanism = _native.Mechanism.from_bytes(data)
+        return cls._of(Chain._of(chain), mechanism)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Mechanism.from_bytes, (self.to_bytes(),))
+
+
+def mechanism_of(winner: Mapping[str, Any], chain: Chain, promise: Mapping[str, Any]) -> Mechanism:
+    """A member of a ranking, made."""
+    return Mechanism(
+        winner["mechanism"] or "cell",
+        chain,
+        **promise,
+        distance=None if winner["mechanism"] else winner["distance"],
+        rule=None if winner["mechanism"] else winner["rule"],
+        chain_weight=None if winner["mechanism"] else winner["chain_weight"],
+    )

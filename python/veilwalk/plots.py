@@ -1,0 +1,170 @@
+"""Plots, as figures of matplotlib that a notebook shows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from veilwalk._native import ParameterError
+from veilwalk.chain import State, label_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from veilwalk.analysis import Analysis
+    from veilwalk.mechanism import Mechanism
+
+_BLUE, _ORANGE, _GREY = "#2a6fbb", "#d1662c", "#808080"
+_SHADES = ["#8fbce6", "#5796d0", "#2a6fbb", "#174a80", "#0b2c50"]
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            "plots need matplotlib: pip install 'veilwalk[plot]', or pip install matplotlib"
+        ) from None
+    # Without pyplot nothing is kept open, and no window is needed.
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def errors(analysis: Analysis) -> Figure:
+    """The expected distance at each step, and how likely it is above each level."""
+    figures = analysis.to_dict()
+    figure, axes = _figure(8, 4.2)
+    steps = range(len(figures["by_step"]["distance_nats"]))
+    axes.plot(steps, figures["by_step"]["distance_nats"], color=_ORANGE, linewidth=2)
+    axes.set_xlabel("step")
+    axes.set_ylabel("expected distance (nats)", color=_ORANGE)
+    axes.set_ylim(bottom=0)
+    levels = [level for level in figures["exceedance"] if max(level["at_step"]) > 0]
+    if levels:
+        beside = axes.twinx()
+        beside.spines["top"].set_visible(False)
+        shades = _SHADES[-len(levels) :] if len(levels) <= len(_SHADES) else [_BLUE] * len(levels)
+        for level, shade in zip(levels, shades, strict=True):
+            label = f"over {level['nats']:g} nats"
+            shown = [p if p > 0 else float("nan") for p in level["at_step"]]
+            beside.plot(steps, shown, color=shade, linewidth=1.2, label=label)
+        beside.set_yscale("log")
+        beside.set_ylabel("probability (exact)", color=_BLUE)
+        figure.legend(loc="outside lower center", frameon=False, fontsize=9, ncols=len(levels))
+    axes.set_title(
+        f"{figures['mechanism']}, {figures['promise']}\n{figures['real_walks']}",
+        loc="left",
+        fontsize=10,
+    )
+    return figure
+
+
+def entropy(mechanism: Mechanism, **of: Any) -> Figure:
+    """Entropy per transition of releases, of this mechanism and the others with names that can make the
+    same promise, beside that of the real walks."""
+    from veilwalk._native import VeilwalkError
+    from veilwalk.mechanism import Mechanism as Made
+
+    promise: dict[str, Any] = {"epsilon": mechanism.epsilon}
+    if mechanism.radius is not None:
+        promise["radius"] = mechanism.radius
+    else:
+        promise["substitutions"] = mechanism.substitutions
+    analyses = {mechanism.name: mechanism.analyze(**of)}
+    for name in ("paper", "exponential", "chen", "exponential-hamming", "sharp", "cell"):
+        if name in analyses:
+            continue
+        try:
+            analyses[name] = Made(name, mechanism.chain, **promise).analyze(**of)
+        except VeilwalkError:
+            # Not every mechanism can make every promise.
+            continue
+    figure, axes = _figure(7, 0.9 + 0.42 * len(analyses))
+    names = sorted(analyses, key=lambda name: analyses[name].entropy["released"] or 0.0)
+    for place, name in enumerate(names):
+        released = analyses[name].entropy["released"] or 0.0
+        own = name == mechanism.name
+        axes.barh(place, released, color=_BLUE if own else "#a9c6e4", height=0.62)
+        axes.text(released, place, f" {released:.3f}", va="center", fontsize=9)
+    axes.set_yticks(range(len(names)), names)
+    for tick, name in zip(axes.get_yticklabels(), names, strict=True):
+        tick.set_fontweight("bold" if name == mechanism.name else "normal")
+    real = analyses[mechanism.name].entropy["real"]
+    if real is not None:
+        axes.axvline(real, color=_ORANGE, linewidth=1.8, label=f"real walks, {real:.3f}")
+        figure.legend(loc="outside lower right", frameon=False, fontsize=9)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("entropy of releases (nats per transition); nearer to the real walks is better")
+    axes.margins(x=0.12)
+    axes.set_title(analyses[mechanism.name].to_dict()["promise"], loc="left", fontsize=10)
+    return figure
+
+
+def walk(
+    mechanism: Mechanism,
+    real: Sequence[State] | None,
+    *,
+    releases: int,
+    seed: int,
+    steps: int,
+    start: State | None,
+) -> Figure:
+    """A walk with releases of it."""
+    import random
+
+    chain = mechanism.chain
+    if real is None:
+        generator = random.Random(seed)
+        initial = chain.initial
+        first = label_text(start) if start is not None else generator.choices(*_choices(initial))[0]
+        walked = [first]
+        for _ in range(steps):
+            walked.append(generator.choices(*_choices(chain.row(walked[-1])))[0])
+    else:
+        walked = [label_text(state) for state in real]
+    if len(walked) < 2:
+        raise ParameterError("walk: give two states or more")
+    with warnings.catch_warnings():
+        # The docstring says it: a picture made with a seed is not private.
+        warnings.simplefilter("ignore")
+        copies = [
+            mechanism.privatize([walked], seed=seed + number, allow_vacuous=True, start="first")[0]
+            for number in range(releases)
+        ]
+    # Only the states that occur, in the order of the chain.
+    seen = {state for copy in [walked, *copies] for state in copy}
+    states = [state for state in chain.states if state in seen]
+    places = {state: place for place, state in enumerate(states)}
+    figure, axes = _figure(9, min(1.6 + 0.28 * len(states), 9))
+    for number, copy in enumerate(copies):
+        heights = [places[state] for state in copy]
+        label = f"{releases} releases" if number == 0 else None
+        axes.step(
+            range(len(copy)),
+            heights,
+            where="mid",
+            color=_BLUE,
+            alpha=0.16,
+            linewidth=3,
+            label=label,
+        )
+    heights = [places[state] for state in walked]
+    axes.step(range(len(walked)), heights, where="mid", color=_ORANGE, linewidth=1.8, label="real walk")
+    every = max(1, len(states) // 30)
+    axes.set_yticks(range(0, len(states), every), states[::every])
+    axes.set_xlabel("step")
+    axes.set_title(f"{mechanism!r}", loc="left", fontsize=10)
+    figure.legend(loc="outside lower right", frameon=False, fontsize=9, ncols=2)
+    return figure
+
+
+def _choices(law: dict[str, float]) -> tuple[list[str], list[float]]:
+    return list(law), list(law.values())

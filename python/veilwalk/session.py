@@ -1,0 +1,135 @@
+"""One walk, online."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from veilwalk import _native
+from veilwalk.chain import State
+from veilwalk.source import source, warn_of_first
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from veilwalk.mechanism import Mechanism
+
+
+class Session:
+    """Follows one real walk, and answers every real state with a released one.
+
+    `start()` releases the first state. It does not look at the real one, unless the session was made
+    with `start="first"`. Then `step()` answers each further real state.
+
+    >>> import veilwalk as vw
+    >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
+    >>> s = m.session(name="firm 12")
+    >>> released = [s.start(), s.step("Caa"), s.step("Ca/C")]
+    >>> s.released
+    3
+
+    A session is saved in about fifty bytes, and taken up again with the mechanism, the name and, if
+    there was one, the key it was made with:
+
+    >>> data = s.to_bytes()
+    >>> again = vw.Session.from_bytes(data, m, name="firm 12")
+    >>> again.last == released[-1]
+    True
+
+    Resuming and stepping again with another source than the same key is a second release of steps that
+    were already made.
+    """
+
+    __slots__ = ("_native", "mechanism", "name")
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        name: str = "",
+        key: bytes | None = None,
+        seed: int | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        allow_vacuous: bool = False,
+        _saved: bytes | None = None,
+    ) -> None:
+        self.mechanism = mechanism
+        self.name = name
+        self._native = _native.Session(
+            mechanism._native, source(key, seed), start, name, states, allow_vacuous, _saved
+        )
+        warn_of_first(start)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes,
+        mechanism: Mechanism,
+        *,
+        name: str = "",
+        key: bytes | None = None,
+        seed: int | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        allow_vacuous: bool = False,
+    ) -> Session:
+        """Takes a saved session up again. The key is given anew: it is never part of what is saved."""
+        return cls(
+            mechanism,
+            name=name,
+            key=key,
+            seed=seed,
+            start=start,
+            states=states,
+            allow_vacuous=allow_vacuous,
+            _saved=data,
+        )
+
+    def start(self, real: State | None = None) -> State:
+        """Releases the first state. The real one matters only with `start="first"`."""
+        return self._native.start(real)
+
+    def step(self, real: State) -> State:
+        """Releases the state that answers the next real one: a text for a text, an integer for an
+        integer."""
+        return self._native.step(real)
+
+    @property
+    def released(self) -> int:
+        """How many states have been released."""
+        return self._native.released
+
+    @property
+    def last(self) -> str | None:
+        """The last released state."""
+        return self._native.last
+
+    @property
+    def closed(self) -> bool:
+        """Whether the walk is over."""
+        return self._native.closed
+
+    def to_bytes(self) -> bytes:
+        """The session in about fifty bytes. They hold nothing secret."""
+        return self._native.to_bytes()
+
+    def close(self) -> None:
+        """The walk is over: any further step is refused."""
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"Session({self.name!r}, closed)"
+        return f"Session({self.name!r}, {self.released} released, last {self.last!r})"

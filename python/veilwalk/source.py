@@ -1,0 +1,35 @@
+"""Where the randomness of a release comes from."""
+
+from __future__ import annotations
+
+from veilwalk import _native
+from veilwalk._native import ParameterError
+from veilwalk.warning import warn
+
+
+def source(key: bytes | None, seed: int | None) -> _native.Source:
+    """A secret key, a public seed (not private, and said so), or else the operating system."""
+    if key is not None and seed is not None:
+        raise ParameterError("give either key= or seed=, not both")
+    if key is not None:
+        if not isinstance(key, bytes | bytearray | memoryview):
+            raise ParameterError(
+                f"key: a value of type {type(key).__name__}; a key is secret bytes, such as "
+                "secrets.token_bytes(32)"
+            )
+        return _native.Source.keyed(bytes(key))
+    if seed is not None:
+        if isinstance(seed, bool) or not 0 <= seed < 2**64:
+            raise ParameterError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
+        warn(
+            "released with a seed: whoever knows the seed can undo it. This release is NOT private; "
+            "use it for tests only"
+        )
+        return _native.Source.seeded(seed)
+    return _native.Source.system()
+
+
+def warn_of_first(start: object) -> None:
+    """Says what `start="first"` gives away."""
+    if start == "first":
+        warn('start="first": the first state of every walk is disclosed as it is')
