@@ -93,8 +93,7 @@ impl Checks {
         })?;
         let effort = long_run::Effort::default();
         let (law, _) = observed("checks: long run", |observer| joint.stationary(effort, observer))?;
-        let second =
-            observed("checks: second eigenvalue", |o| joint.second_eigenvalue(effort, o))?;
+        let second = observed("checks: second eigenvalue", |o| joint.second_eigenvalue(effort, o))?;
         const OPERATIONS: f64 = 2e10;
         let chain_mixing =
             observed("checks: mixing", |o| chain_mixing_time(chain, &second, OPERATIONS, o))?;
@@ -102,9 +101,8 @@ impl Checks {
             joint.mixing_time(&law, &second, OPERATIONS, o)
         })?;
         let entropy = EntropyBound::new(model, &error, &second, &first, &exact);
-        let typical = TypicalityBound::new(
-            model, &error, &second, &first, &exact, chain_mixing, pair_mixing,
-        );
+        let typical =
+            TypicalityBound::new(model, &error, &second, &first, &exact, chain_mixing, pair_mixing);
         let bound = &error.figures(STEPS, &[SINGLED_OUT])[0];
         let (by_weights, by_distances) = own_information(credit);
         let finite = |number: f64| number.is_finite().then_some(number);
@@ -152,9 +150,10 @@ fn setting(preset: Preset, epsilon: &'static str) -> Setting {
 
 fn smallest_self_loop(credit: &Subject) -> (String, f64) {
     let chain = credit.model.chain();
-    let loops = chain.states().filter(|&s| chain.label(s) != "Def").map(|s| {
-        (chain.label(s).to_owned(), -chain.probability(s, s).ln())
-    });
+    let loops = chain
+        .states()
+        .filter(|&s| chain.label(s) != "Def")
+        .map(|s| (chain.label(s).to_owned(), -chain.probability(s, s).ln()));
     loops.min_by(|a, b| a.1.total_cmp(&b.1)).expect("the ratings have self-loops")
 }
 
@@ -191,7 +190,9 @@ fn negative_before(mechanism: &Mechanism) -> usize {
                 .map(|(&next, p)| {
                     let kernel = mechanism.kernel(z, next);
                     let nearer = chain.successors(z).iter().zip(kernel);
-                    p * nearer.map(|(&y, k)| k * model.directed().between(y, x).as_f64()).sum::<f64>()
+                    p * nearer
+                        .map(|(&y, k)| k * model.directed().between(y, x).as_f64())
+                        .sum::<f64>()
                 })
                 .sum();
             negative += usize::from(expected < model.directed().between(z, x).as_f64() - 1e-9);
@@ -236,9 +237,8 @@ fn counterexample() -> Result<Counterexample> {
     drop(joint);
     let chain = model.chain();
     let pairs = chain.states().flat_map(|x| chain.states().map(move |z| (x, z)));
-    let wrong = pairs.filter(|&(x, z)| {
-        drift.published_lemma(x, z) == Some(true) && !drift.is_attractive(x, z)
-    });
+    let wrong = pairs
+        .filter(|&(x, z)| drift.published_lemma(x, z) == Some(true) && !drift.is_attractive(x, z));
     Ok(Counterexample {
         states: STATES,
         wrongly: drift.report().published_wrongly.unwrap_or(0.0),
@@ -266,8 +266,7 @@ fn error_functions() -> (f64, f64) {
 fn kernels(credit: &Subject) -> Result<Vec<Kernel>> {
     let (model, chain) = (&credit.model, credit.model.chain());
     let (previous, real) = (chain.require("Caa")?, chain.require("Ca/C")?);
-    let presets =
-        [Preset::Paper, Preset::Exponential, Preset::Chen, Preset::Sharp, Preset::Cell];
+    let presets = [Preset::Paper, Preset::Exponential, Preset::Chen, Preset::Sharp, Preset::Cell];
     let kernels = presets.map(|preset| {
         let promise = promise(setting(preset, "1"))?;
         let mechanism = Mechanism::new(Arc::clone(model), preset.design(), promise)?;

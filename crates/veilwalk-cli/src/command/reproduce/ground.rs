@@ -141,7 +141,8 @@ fn free_place(discs: &[(Point, f64)], radius: f64) -> Point {
         for k in 0..DIRECTIONS {
             let angle = k as f64 / DIRECTIONS as f64 * std::f64::consts::TAU;
             let at = (1.35 * distance * angle.cos(), distance * angle.sin());
-            let clear = |&((x, y), r): &(Point, f64)| (x - at.0).hypot(y - at.1) >= r + radius + GAP;
+            let clear =
+                |&((x, y), r): &(Point, f64)| (x - at.0).hypot(y - at.1) >= r + radius + GAP;
             if discs.iter().all(clear) {
                 return at;
             }

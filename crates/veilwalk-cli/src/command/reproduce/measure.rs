@@ -146,11 +146,7 @@ impl Figures {
 
     /// The probability of being above each of the levels at a step, with errors. `levels` are all,
     /// `simulated_levels` those that are simulated.
-    pub(super) fn tail(
-        &self,
-        levels: &[f64],
-        simulated_levels: &[f64],
-    ) -> Vec<(f64, f64, f64)> {
+    pub(super) fn tail(&self, levels: &[f64], simulated_levels: &[f64]) -> Vec<(f64, f64, f64)> {
         match (&self.exact, &self.simulated) {
             (Some(exact), _) => {
                 levels.iter().zip(&exact.exceedance).map(|(&v, &p)| (v, p, 0.0)).collect()
@@ -215,8 +211,7 @@ pub(super) fn made(
 
 /// Measures a setting.
 pub(super) fn measure(subject: &Subject, setting: Setting, work: Work) -> Result<Measured> {
-    let label =
-        format!("{}: {} at epsilon {}", subject.key, setting.preset, setting.epsilon);
+    let label = format!("{}: {} at epsilon {}", subject.key, setting.preset, setting.epsilon);
     let (mechanism, remark) = made(subject, setting, work)?;
     stop_if_asked()?;
     let mechanism = Arc::new(mechanism);
@@ -250,7 +245,8 @@ pub(super) fn measure(subject: &Subject, setting: Setting, work: Work) -> Result
             fixed.ever = Some(utility.exceedance.iter().map(|level| level.ever).collect());
         }
         if work.drift {
-            let found = observed(&format!("{label}, drift"), |observer| Drift::new(&joint, observer))?;
+            let found =
+                observed(&format!("{label}, drift"), |observer| Drift::new(&joint, observer))?;
             drift = Some(found.report().into());
         }
     }

@@ -47,9 +47,8 @@ impl Results {
             epsilon,
             work,
         };
-        let about = store.stage(&format!("{key}/chain"), &inputs("", "", "", None), || {
-            About::new(&subject)
-        })?;
+        let about = store
+            .stage(&format!("{key}/chain"), &inputs("", "", "", None), || About::new(&subject))?;
         terminal::note(format_args!(
             "{key}: {}, {}",
             counted(about.states, "state"),
@@ -128,11 +127,11 @@ fn drift_of(subject: &Subject, setting: Setting) -> Result<DriftShares> {
         guarantee: true,
         drift: true,
     };
-    let label = format!("{}: drift of {} at epsilon {}", subject.key, setting.preset, setting.epsilon);
+    let label =
+        format!("{}: drift of {} at epsilon {}", subject.key, setting.preset, setting.epsilon);
     let (mechanism, _) = made(subject, setting, work)?;
     stop_if_asked()?;
-    let joint =
-        observed(&label, |o| JointChain::new(&mechanism, KernelMemory::default(), o))?;
+    let joint = observed(&label, |o| JointChain::new(&mechanism, KernelMemory::default(), o))?;
     Ok(observed(&label, |o| Drift::new(&joint, o))?.report().into())
 }
 

@@ -42,7 +42,10 @@ pub(super) fn read(path: &Path) -> Result<(Chain, Option<Ground>, PathBuf)> {
         None => count_long_form(&file, &mut counts)?,
     }
     if counts.total() == 0 {
-        bail!("{}: there is not a single transition to count; give walks of two states or more", file.display());
+        bail!(
+            "{}: there is not a single transition to count; give walks of two states or more",
+            file.display()
+        );
     }
     let options = BuildOptions { scope: Scope::LargestComponent, ..Default::default() };
     let (chain, _) = counts.build(options).with_context(|| file.display().to_string())?;
@@ -67,8 +70,10 @@ fn open(file: &Path) -> Result<Reader<File>> {
 /// Walks with a line for each step.
 fn count_long_form(file: &Path, counts: &mut TransitionCounts) -> Result<()> {
     let mut rows = WalkReader::open(file, WalkOptions::default()).map_err(|error| {
-        anyhow!("{error} (or a column {PATH_COLUMN:?} with whole walks, joined with \
-                 {BETWEEN_STATES:?})")
+        anyhow!(
+            "{error} (or a column {PATH_COLUMN:?} with whole walks, joined with \
+                 {BETWEEN_STATES:?})"
+        )
     })?;
     let mut last = HashMap::new();
     while let Some(row) = rows.next_row()? {
@@ -133,7 +138,11 @@ fn each_row<const N: usize>(
     let mut places = [0; N];
     for (place, name) in places.iter_mut().zip(columns) {
         *place = header.iter().position(|column| column.trim() == name).ok_or_else(|| {
-            anyhow!("{}: there is no column {name:?}; expected {}", file.display(), columns.join(", "))
+            anyhow!(
+                "{}: there is no column {name:?}; expected {}",
+                file.display(),
+                columns.join(", ")
+            )
         })?;
     }
     for row in rows.records() {
@@ -160,10 +169,7 @@ mod tests {
     #[test]
     fn both_forms_make_the_same_chain() {
         let whole = folder(&[("path.csv", "ori,des,path,len\n1,1,1_2_3_1,4\n2,3,2_3,2\n")]);
-        let long = folder(&[(
-            "walks.csv",
-            "trajectory,state\na,1\na,2\nb,2\na,3\nb,3\na,1\n",
-        )]);
+        let long = folder(&[("walks.csv", "trajectory,state\na,1\na,2\nb,2\na,3\nb,3\na,1\n")]);
         let (first, ground, _) = read(whole.path()).unwrap();
         let (second, ..) = read(&long.path().join("walks.csv")).unwrap();
         assert_eq!(first.hash(), second.hash());

@@ -35,12 +35,7 @@ struct Kept<T> {
 
 impl Store {
     pub(super) fn new(folder: PathBuf) -> Self {
-        Self {
-            folder,
-            kept: Cell::new(0),
-            made: Cell::new(0),
-            spent: Cell::new(Duration::ZERO),
-        }
+        Self { folder, kept: Cell::new(0), made: Cell::new(0), spent: Cell::new(Duration::ZERO) }
     }
 
     /// How many stages were taken from files, how many made, and how long that took, since this was

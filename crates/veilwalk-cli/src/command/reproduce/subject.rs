@@ -35,8 +35,7 @@ const LEVELS_PER_NAT: f64 = 4.0;
 const SIMULATED_LEVELS: f64 = 12.0;
 
 /// Ten yearly ratings, the walk of the paper's sample table.
-const RATINGS: [&str; 10] =
-    ["Caa", "Ca/C", "Caa", "Caa", "Caa", "Caa", "B", "Caa", "Ca/C", "Ca/C"];
+const RATINGS: [&str; 10] = ["Caa", "Ca/C", "Caa", "Caa", "Caa", "Caa", "B", "Caa", "Ca/C", "Ca/C"];
 
 impl Subject {
     pub(super) fn credit() -> Result<Self> {
@@ -145,7 +144,8 @@ impl Subject {
 fn most_visited(model: &Model) -> Result<StateId> {
     let stationary = model.chain().stationary()?;
     let states = model.chain().states();
-    let most = states.reduce(|a, b| if stationary[b.index()] > stationary[a.index()] { b } else { a });
+    let most =
+        states.reduce(|a, b| if stationary[b.index()] > stationary[a.index()] { b } else { a });
     Ok(most.expect("a chain has states"))
 }
 
