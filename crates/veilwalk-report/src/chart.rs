@@ -16,6 +16,7 @@ pub struct Chart {
     x: Axis,
     y: Axis,
     layers: Vec<(Series, Mark)>,
+    width: f64,
     height: f64,
 }
 
@@ -69,7 +70,8 @@ impl Mark {
 }
 
 const WIDTH: f64 = 400.0;
-const LEFT: f64 = 58.0;
+const NARROW: f64 = 300.0;
+const LEFT: f64 = 60.0;
 const RIGHT: f64 = 12.0;
 const BOTTOM: f64 = 44.0;
 const LETTERS: f64 = 12.0;
@@ -80,7 +82,7 @@ impl Chart {
     /// An empty chart.
     #[must_use]
     pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
-        Self { title: title.into(), x, y, layers: Vec::new(), height: 210.0 }
+        Self { title: title.into(), x, y, layers: Vec::new(), width: WIDTH, height: 210.0 }
     }
 
     /// The same with one more layer over those before. Layers of one name share a legend entry.
@@ -88,6 +90,12 @@ impl Chart {
     pub fn with(mut self, series: Series, mark: Mark) -> Self {
         self.layers.push((series, mark));
         self
+    }
+
+    /// The same for three in a row: narrower, with letters of the same size.
+    #[must_use]
+    pub fn narrow(self) -> Self {
+        Self { width: NARROW, ..self }
     }
 
     /// The same with a plot this high.
@@ -102,10 +110,11 @@ impl Chart {
         let legend = self.legend();
         let rows = legend.last().map_or(0, |entry| entry.row + 1);
         let top = 22.0 + rows as f64 * ROW + 6.0;
-        let (width, height) = (WIDTH - LEFT - RIGHT, self.height);
+        let (width, height) = (self.width - LEFT - RIGHT, self.height);
         let x = self.x.fit(self.layers.iter().flat_map(|(_, mark)| mark.xs()), width);
         let y = self.y.fit(self.layers.iter().flat_map(|(_, mark)| mark.ys()), height);
-        let mut canvas = Canvas::new(WIDTH, top + height + BOTTOM, "chart", &self.description());
+        let mut canvas =
+            Canvas::new(self.width, top + height + BOTTOM, "chart", &self.description());
         canvas.text(4.0, 15.0, "title", &self.title);
         for entry in &legend {
             self.draw_entry(&mut canvas, entry);
@@ -150,7 +159,7 @@ impl Chart {
                 continue;
             }
             let width = SAMPLE + 5.0 + text_width(&series.name, LETTERS) + 12.0;
-            if x + width > WIDTH && x > 4.0 {
+            if x + width > self.width + 10.0 && x > 4.0 {
                 (x, row) = (4.0, row + 1);
             }
             entries.push(Entry { series, marks: vec![mark], x, row });
@@ -183,7 +192,7 @@ impl Chart {
     }
 
     fn draw_axes(&self, canvas: &mut Canvas, x: &Fitted, y: &Fitted, top: f64) {
-        let (width, bottom) = (WIDTH - LEFT - RIGHT, top + self.height);
+        let (width, bottom) = (self.width - LEFT - RIGHT, top + self.height);
         for tick in y.ticks((self.height / 34.0) as usize) {
             let at = bottom - tick.at;
             if tick.label.is_empty() {
@@ -194,7 +203,7 @@ impl Chart {
                 canvas.text(LEFT - 8.0, at + 4.0, "end", &tick.label);
             }
         }
-        for tick in x.ticks(8) {
+        for tick in x.ticks((width / 40.0) as usize) {
             let at = LEFT + tick.at;
             if !tick.label.is_empty() {
                 canvas.line((at, top), (at, bottom), "grid");
@@ -203,7 +212,7 @@ impl Chart {
             canvas.line((at, bottom), (at, bottom + 5.0), "tick");
         }
         canvas.text(LEFT + width / 2.0, bottom + 37.0, "middle axis", &self.x.label);
-        canvas.upward_text(14.0, top + self.height / 2.0, "middle axis", &self.y.label);
+        canvas.upward_text(12.0, top + self.height / 2.0, "middle axis", &self.y.label);
     }
 }
 

@@ -26,6 +26,7 @@ pub fn figure(number: f64) -> String {
     }
     let text = match size {
         0.0 => "0".to_owned(),
+        s if s == s.round() && s < 1000.0 => format!("{s:.0}"),
         // What rounds up to the next form already belongs to it.
         s if s < 0.0009995 || s >= 999_950.0 => return scientific(number),
         s if s < 0.09995 => format!("{size:.4}"),

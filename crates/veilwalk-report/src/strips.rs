@@ -4,7 +4,7 @@
 //! compared, and none is in front.
 
 use crate::axis::Axis;
-use crate::svg::{Canvas, Svg, path_through, place, text_width};
+use crate::svg::{Canvas, Svg, path_through, place};
 use crate::tone::Tone;
 
 /// Strips in the making.
@@ -25,7 +25,7 @@ struct Strip {
 }
 
 const WIDTH: f64 = 400.0;
-const LEFT: f64 = 58.0;
+const LEFT: f64 = 60.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 26.0;
 const STRIP: f64 = 46.0;
@@ -75,8 +75,7 @@ impl Strips {
                 &format!("legend bold {}", strip.tone.class()),
                 &strip.name,
             );
-            let remark_at = WIDTH - RIGHT - text_width(&strip.remark, 11.0).min(width * 0.8);
-            canvas.text(remark_at.min(WIDTH - RIGHT), top - 5.0, "remark", &strip.remark);
+            canvas.text(WIDTH - RIGHT, top - 5.0, "end remark", &strip.remark);
             for tick in y.ticks(2).into_iter().filter(|tick| !tick.label.is_empty()) {
                 canvas.line((LEFT, base - tick.at), (LEFT + width, base - tick.at), "grid");
                 canvas.text(LEFT - 8.0, base - tick.at + 4.0, "end", &tick.label);
@@ -97,7 +96,7 @@ impl Strips {
             canvas.text(at, bottom + 17.0, "middle", &tick.label);
         }
         canvas.text(LEFT + width / 2.0, bottom + 35.0, "middle axis", &self.x.label);
-        canvas.upward_text(14.0, (TOP + bottom) / 2.0, "middle axis", &self.y.label);
+        canvas.upward_text(12.0, (TOP + bottom) / 2.0, "middle axis", &self.y.label);
         canvas.finish()
     }
 }

@@ -25,8 +25,9 @@ pub fn escape(text: &str) -> String {
 /// everything else is text. A mark that is not closed is text as well.
 #[must_use]
 pub fn prose(text: &str) -> String {
+    let text = bound(text);
     let mut out = String::with_capacity(text.len() + 16);
-    let mut rest = text;
+    let mut rest = text.as_str();
     while let Some(at) = rest.find(['`', '*', '[']) {
         out.push_str(&escape(&rest[..at]));
         rest = &rest[at..];
@@ -54,6 +55,11 @@ pub fn prose(text: &str) -> String {
     }
     out.push_str(&escape(rest));
     out
+}
+
+/// A number stays on one line with what it is of: `ε = 1`, `2 nats`, `5 %`.
+fn bound(text: &str) -> String {
+    text.replace(" = ", "\u{a0}=\u{a0}").replace(" %", "\u{a0}%").replace(" nats", "\u{a0}nats")
 }
 
 /// What is between the marks at the start of a text, and what comes after; none if it is empty.
@@ -92,6 +98,7 @@ mod tests {
         assert_eq!(prose("2 * 3 and a ` b"), "2 * 3 and a ` b");
         assert_eq!(prose("[a] (b)"), "[a] (b)");
         assert_eq!(prose("****"), "****");
+        assert_eq!(prose("ε = 1"), "ε\u{a0}=\u{a0}1");
         assert_eq!(prose("ε *is* [there](#x)"), "ε <em>is</em> <a href=\"#x\">there</a>");
     }
 

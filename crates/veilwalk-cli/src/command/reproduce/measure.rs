@@ -184,8 +184,9 @@ pub(super) fn made(
     let design = setting.preset.design();
     let (model, promise) = (Arc::clone(&subject.model), promise(setting)?);
     let large = subject.extent == Extent::Large;
-    if setting.preset == Preset::Cell && large && !work.guarantee {
-        // Only to be looked at: the exact calibration would take minutes.
+    let looked_at = !work.guarantee;
+    if setting.preset == Preset::Cell && subject.extent != Extent::Tiny && looked_at {
+        // The exact calibration would take longer than a look is worth.
         let mechanism = Mechanism::with_cells(model, design, promise, Calibration::Theorem)?;
         return Ok((mechanism, Some("scales of the theorem, not calibrated".to_owned())));
     }
@@ -320,7 +321,7 @@ fn simulation(
 
 fn promised(subject: &Subject, mechanism: &Mechanism, label: &str) -> Result<Promised> {
     let effort = match subject.extent {
-        Extent::Small => Effort::default(),
+        Extent::Tiny | Extent::Small => Effort::default(),
         Extent::Large => Effort::LEAST,
     };
     let found = with_progress(&format!("{label}, losses"), |watch| {

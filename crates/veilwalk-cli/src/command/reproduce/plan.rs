@@ -49,6 +49,8 @@ pub(super) struct Setting {
 /// How large a chain is for what is done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum Extent {
+    /// Everything takes no time.
+    Tiny,
     /// A sweep over all pairs of states takes milliseconds: everything is exact.
     Small,
     /// A sweep takes a second: what matters most is exact, the rest simulated.
@@ -57,13 +59,18 @@ pub(super) enum Extent {
 
 impl Extent {
     pub(super) fn of(model: &Model) -> Self {
-        if sweep(model) < 5e7 { Self::Small } else { Self::Large }
+        match sweep(model) {
+            s if s < 1e5 => Self::Tiny,
+            s if s < 5e7 => Self::Small,
+            _ => Self::Large,
+        }
     }
 
     /// Walks in each simulation.
     pub(super) fn walks(self) -> u64 {
         match self {
-            Self::Small => 10_000,
+            Self::Tiny => 10_000,
+            Self::Small => 2_500,
             Self::Large => 2_000,
         }
     }
@@ -110,14 +117,17 @@ impl Work {
         }
         let published = setting.basis == Basis::Epsilon;
         match Extent::of(model) {
-            Extent::Small => Self {
+            Extent::Tiny | Extent::Small => Self {
                 exact: true,
                 ever: published && sweep(model) * (STEPS * levels) as f64 <= 1e8,
                 uniform_exact: published,
                 simulated: published,
                 uniform_simulated: published,
                 guarantee: true,
-                drift: false,
+                // Calibrating cells takes longest: their drift comes with what is made anyway.
+                drift: published
+                    && setting.preset == Preset::Cell
+                    && Extent::of(model) == Extent::Small,
             },
             Extent::Large => {
                 // The figures of the paper that show error probabilities have ε 1 and 3.
@@ -155,16 +165,15 @@ pub(super) fn settings(
     all
 }
 
-/// ε at which drift is computed for a mechanism. On a large chain some come with the settings.
+/// ε at which drift is computed for a mechanism, beyond what comes with its settings.
 pub(super) fn drift_epsilons(model: &Model, preset: Preset) -> Vec<&'static str> {
     const ALL: [&str; 20] = [
         "0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5", "5.5", "6", "6.5", "7", "7.5",
         "8", "8.5", "9", "9.5", "10",
     ];
-    const SOME: [&str; 7] = ["0.5", "1", "2", "3", "5", "7.5", "10"];
     match (Extent::of(model), preset) {
-        (Extent::Small, Preset::Cell) if model.chain().len() > 200 => SOME.to_vec(),
-        (Extent::Small, _) => ALL.to_vec(),
+        (Extent::Small, Preset::Cell) => Vec::new(),
+        (Extent::Tiny | Extent::Small, _) => ALL.to_vec(),
         (Extent::Large, Preset::Paper) => vec!["0.5", "5", "10"],
         (Extent::Large, _) => Vec::new(),
     }

@@ -33,6 +33,7 @@ struct Inputs<'a> {
     mechanism: &'a str,
     epsilon: &'a str,
     work: Option<Work>,
+    simulated_walks: u64,
 }
 
 impl Results {
@@ -46,6 +47,7 @@ impl Results {
             mechanism,
             epsilon,
             work,
+            simulated_walks: subject.extent.walks(),
         };
         let about = store
             .stage(&format!("{key}/chain"), &inputs("", "", "", None), || About::new(&subject))?;

@@ -93,7 +93,7 @@ pub(super) fn entropy(chain: &Results, basis: Basis, pick: Pick, own: &[OwnEntro
     let panel = |epsilon: &str| {
         let x = Axis::linear("length of the walk (steps)").from(0.0).to(100.0);
         let y = Axis::linear("mean entropy (nats per step)").from(0.0).to(top);
-        let mut chart = Chart::new(format!("ε = {epsilon}"), x, y);
+        let mut chart = Chart::new(format!("ε = {epsilon}"), x, y).narrow();
         let by_length =
             || own.iter().enumerate().map(|(k, o)| (k + 1, o)).filter(|(n, _)| shown(*n));
         let band = by_length().map(|(n, o)| {
@@ -101,8 +101,8 @@ pub(super) fn entropy(chain: &Results, basis: Basis, pick: Pick, own: &[OwnEntro
         });
         let mean = by_length().map(|(n, o)| (n as f64, o.mean));
         chart = chart
-            .with(Series::new("real walks, ±2σ", Tone::Grey), Mark::Band(band.collect()))
-            .with(Series::new("real walks, ±2σ", Tone::Ink), Mark::Line(mean.collect()));
+            .with(Series::new("real, ±2σ", Tone::Grey), Mark::Band(band.collect()))
+            .with(Series::new("real, ±2σ", Tone::Ink), Mark::Line(mean.collect()));
         for preset in MECHANISMS {
             let Some(measured) = chain.of(basis, preset, epsilon) else { continue };
             let figures = pick(measured);

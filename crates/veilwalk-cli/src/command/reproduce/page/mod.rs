@@ -114,7 +114,7 @@ fn summary(chains: &[Results], claims: &[Claim]) -> Section {
     Section::new("summary", "Summary")
         .highlights([
             (agreement.as_str(), "claims agree", agreement_remark.as_str()),
-            (orders.as_str(), "fewer large errors than `chen`", orders_remark.as_str()),
+            (orders.as_str(), "of magnitude fewer large errors than `chen`", orders_remark.as_str()),
             (covered.as_str(), "pairs of states protected at radius 1", covered_remark.as_str()),
             (losses.as_str(), "lost by one replaced state under `paper`", losses_remark.as_str()),
         ])
@@ -129,9 +129,17 @@ fn summary(chains: &[Results], claims: &[Claim]) -> Section {
 fn vacuous_words(chains: &[Results]) -> String {
     let words: Vec<String> = chains
         .iter()
-        .map(|c| format!("{} of the pairs of states on {}", c.about.covered_pairs, c.subject.key))
+        .map(|c| {
+            let states = c.about.states;
+            let pairs = crate::args::thousands(states * (states - 1) / 2);
+            let covered = match c.about.covered_pairs {
+                0 => "none".to_owned(),
+                some => some.to_string(),
+            };
+            format!("{covered} of the {pairs} pairs of states on {}", c.subject.key)
+        })
         .collect();
-    format!("the radius covers {}", words.join(", "))
+    format!("ε speaks of {}", words.join(", "))
 }
 
 fn reading(chains: &[Results]) -> Section {
@@ -164,7 +172,7 @@ fn of_chain(page: &mut Page, chain: &Results) {
     let subject = &chain.subject;
     let id = |part: &str| format!("{}-{part}", subject.key);
     let simulated = match subject.extent {
-        Extent::Small => "",
+        Extent::Tiny | Extent::Small => "",
         Extent::Large => {
             " On a chain of this size a law of all pairs of states takes about a second a step: \
              figures without lines are simulated only."

@@ -6,7 +6,7 @@ use crate::command::reproduce::claims::{Claim, Verdict};
 use crate::command::reproduce::differences::Difference;
 use crate::command::reproduce::files;
 use crate::command::reproduce::measure::Measured;
-use crate::command::reproduce::plan::{Basis, MECHANISMS};
+use crate::command::reproduce::plan::Basis;
 use crate::command::reproduce::results::{Results, number};
 
 pub(super) fn claims(claims: &[Claim]) -> Table {
@@ -59,14 +59,8 @@ fn loss_cell(measured: &Measured) -> Cell {
 
 /// Accuracy of every mechanism on one basis.
 pub(super) fn comparison(chain: &Results, basis: Basis) -> Table {
-    let mut table = Table::new([
-        "ε",
-        "mechanism",
-        "wrong states",
-        "mean distance (nats)",
-        "entropy (nats per step)",
-        "loss of one substitution",
-    ]);
+    let mut table =
+        Table::new(["ε", "mechanism", "wrong states", "mean distance", "entropy", "loss"]);
     for (setting, measured) in
         chain.all().filter(|(s, m)| s.basis == basis && m.guarantee.is_some())
     {
@@ -145,9 +139,9 @@ pub(super) fn chains(chains: &[Results]) -> Table {
         "states",
         "transitions",
         "diameter (nats)",
-        "closest states (nats)",
-        "pairs within 1 nat",
-        "entropy rate (nats)",
+        "closest (nats)",
+        "pairs ≤ 1 nat",
+        "entropy rate",
     ]);
     for chain in chains {
         let a = &chain.about;
@@ -174,7 +168,6 @@ pub(super) fn sample(credit: &Results) -> Table {
     let mut table = Table::new(header).dense();
     let states = real.iter().map(|&x| Cell::words(chain.label(x)));
     table.row([Cell::words("–"), Cell::words("real walk")].into_iter().chain(states));
-    debug_assert!(!MECHANISMS.is_empty());
     for (epsilon, preset, walk) in files::sample_rows(credit) {
         let states = walk.iter().zip(real).map(|(&z, &x)| {
             let cell = Cell::words(chain.label(z));
