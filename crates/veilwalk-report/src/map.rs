@@ -110,7 +110,7 @@ impl Map {
         let mut canvas = self.canvas(title, &format!("{title}, with names"));
         for label in &self.labels {
             let (x, y) = self.at(label.at);
-            let half = text_width(&label.text, 9.0) / 2.0;
+            let half = text_width(&label.text, 8.0) / 2.0;
             let x = x.clamp(half + 2.0, WIDTH - half - 2.0);
             canvas.text(x, y + TITLE + 3.0, "place", &label.text);
         }

@@ -9,7 +9,15 @@ use crate::text::{escape, prose};
 pub struct Table {
     columns: Vec<String>,
     rows: Vec<Vec<Cell>>,
-    class: &'static str,
+    kind: Kind,
+}
+
+/// How a table is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Dense,
+    Words,
 }
 
 /// What stands in a field of a table.
@@ -51,13 +59,24 @@ impl Table {
     /// A table with these columns.
     #[must_use]
     pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
-        Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new(), class: "" }
+        Self {
+            columns: columns.into_iter().map(Into::into).collect(),
+            rows: Vec::new(),
+            kind: Kind::Plain,
+        }
     }
 
     /// The same without room between letters and lines, for many columns.
     #[must_use]
     pub fn dense(self) -> Self {
-        Self { class: " dense", ..self }
+        Self { kind: Kind::Dense, ..self }
+    }
+
+    /// The same with every row as a paragraph of its own where the page is narrow: for tables of
+    /// sentences.
+    #[must_use]
+    pub fn words(self) -> Self {
+        Self { kind: Kind::Words, ..self }
     }
 
     /// Adds a row.
@@ -86,9 +105,13 @@ impl Table {
     /// The table as HTML, in a box that scrolls by itself where the page is narrow.
     #[must_use]
     pub fn to_html(&self) -> String {
+        let class = match self.kind {
+            Kind::Plain => "",
+            Kind::Dense => " dense",
+            Kind::Words => " words",
+        };
         let mut out = format!(
-            "<div class=\"scroll\" tabindex=\"0\"><table class=\"sorts{}\"><thead><tr>",
-            self.class
+            "<div class=\"scroll\" tabindex=\"0\"><table class=\"sorts{class}\"><thead><tr>"
         );
         for (k, column) in self.columns.iter().enumerate() {
             let numbers = self.rows.iter().any(|row| row[k].number.is_some());
@@ -102,8 +125,11 @@ impl Table {
         out.push_str("</tr></thead><tbody>");
         for row in &self.rows {
             out.push_str("<tr>");
-            for cell in row {
+            for (cell, column) in row.iter().zip(&self.columns) {
                 out.push_str("<td");
+                if self.kind == Kind::Words {
+                    let _ = write!(out, " data-label=\"{}\"", escape(column));
+                }
                 if !cell.class.is_empty() {
                     let _ = write!(out, " class=\"{}\"", cell.class);
                 }

@@ -10,7 +10,7 @@ use crate::command::reproduce::plan::Basis;
 use crate::command::reproduce::results::{Results, number};
 
 pub(super) fn claims(claims: &[Claim]) -> Table {
-    let mut table = Table::new(["claim", "chain", "paper", "ours", "agrees?"]);
+    let mut table = Table::new(["claim", "chain", "paper", "ours", "agrees?"]).words();
     for claim in claims {
         let class = match claim.verdict {
             Verdict::Agrees => "yes",
@@ -30,7 +30,8 @@ pub(super) fn claims(claims: &[Claim]) -> Table {
 
 pub(super) fn differences(differences: &[Difference]) -> Table {
     let mut table =
-        Table::new(["where", "as printed", "what was found", "in this run", "what veilwalk does"]);
+        Table::new(["where", "as printed", "what was found", "in this run", "what veilwalk does"])
+            .words();
     for d in differences {
         table.row([
             Cell::words(d.place),
@@ -54,7 +55,7 @@ fn measured_cell(figure: Option<(f64, f64)>, show: fn(f64) -> String) -> Cell {
 fn loss_cell(measured: &Measured) -> Cell {
     let Some(promised) = &measured.guarantee else { return Cell::nothing() };
     let sign = if promised.exact { "" } else { "≤ " };
-    Cell::number(promised.substitution, format!("{sign}{}", figure(promised.substitution)))
+    Cell::number(promised.substitution, format!("{sign}{:.3}", promised.substitution))
 }
 
 /// Accuracy of every mechanism on one basis.
