@@ -7,6 +7,9 @@ use std::fmt::Write;
 use crate::svg::{Canvas, Svg, path_through, place, text_width};
 use crate::tone::Tone;
 
+/// A place: how far east, and how far north.
+type Place = (f64, f64);
+
 /// Ground to draw walks on.
 #[derive(Clone, Debug)]
 pub struct Map {
@@ -44,8 +47,8 @@ impl Map {
     #[must_use]
     pub fn new(
         name: impl Into<String>,
-        lines: &[((f64, f64), (f64, f64))],
-        dots: &[(f64, f64)],
+        lines: &[(Place, Place)],
+        dots: &[Place],
         labels: Vec<Label>,
     ) -> Self {
         let ends = lines.iter().flat_map(|&(a, b)| [a, b]);

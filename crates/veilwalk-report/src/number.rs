@@ -28,7 +28,7 @@ pub fn figure(number: f64) -> String {
         0.0 => "0".to_owned(),
         s if s == s.round() && s < 1000.0 => format!("{s:.0}"),
         // What rounds up to the next form already belongs to it.
-        s if s < 0.0009995 || s >= 999_950.0 => return scientific(number),
+        s if !(0.0009995..999_950.0).contains(&s) => return scientific(number),
         s if s < 0.09995 => format!("{size:.4}"),
         s if s < 9.995 => format!("{size:.3}"),
         s if s < 99.95 => format!("{size:.1}"),

@@ -73,9 +73,9 @@ impl Page {
             };
             let (id, name) = (escape(&section.id), escape(&section.title));
             let _ = write!(contents, "<li{class}><a href=\"#{id}\">{name}</a></li>");
-            let _ = write!(
+            let _ = writeln!(
                 body,
-                "<section id=\"{id}\"{class}><{heading}>{name}</{heading}>{}</section>\n",
+                "<section id=\"{id}\"{class}><{heading}>{name}</{heading}>{}</section>",
                 section.body
             );
         }

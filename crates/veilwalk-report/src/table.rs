@@ -48,7 +48,8 @@ impl Cell {
         Self { text: "–".to_owned(), number: None, class: "number" }
     }
 
-    /// The same in a way that stands out: `yes`, `no`, `partly` and `mark` are known to the page.
+    /// The same in a way that stands out: `yes`, `no`, `partly` and `mark` are known to
+    /// the page, and `wraps` for long words in a dense table.
     #[must_use]
     pub fn class(self, class: &'static str) -> Self {
         Self { class, ..self }

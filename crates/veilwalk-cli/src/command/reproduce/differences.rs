@@ -222,7 +222,8 @@ fn resolution(credit: &Results) -> String {
     });
     let seen = seen.map_or(String::new(), |(v, e)| {
         format!(
-            "; {walks} walks of this run give {} ± {} at v = {v}",
+            "; {} walks of this run give {} ± {} at v = {v}",
+            crate::args::thousands(walks as usize),
             chance(e.mean),
             chance(e.error)
         )

@@ -417,7 +417,9 @@ fn guarantees(chains: &[Results]) -> Section {
              everything else.{remark} Where a chain has too many pairs to compare, losses are upper \
              bounds (≤)."
         ))
-        .table(&tables::guarantees(chains), "**Every setting used on this page**, at ε = 1, 3 and 5.")
+        .table(&tables::guarantees(chains), "**Every setting that figures show**, with the pairs of states that its promise covers, the \
+             largest loss per nat and what the proof bounds it by, and the loss of replacing one \
+             state by the worst other.")
 }
 
 fn made(chains: &[Results]) -> Section {

@@ -85,11 +85,11 @@ pub(super) fn guarantees(chains: &[Results]) -> Table {
         "mechanism",
         "ε",
         "promise",
-        "pairs covered",
+        "pairs",
         "scale η",
-        "loss per nat, bound",
+        "bound per nat",
         "loss per nat",
-        "loss of one substitution",
+        "loss",
         "remark",
     ])
     .dense();
@@ -126,7 +126,7 @@ pub(super) fn guarantees(chains: &[Results]) -> Table {
                 optional(promised.bound_per_nat),
                 optional(promised.per_nat),
                 loss_cell(measured),
-                Cell::words(measured.remark.clone().unwrap_or_default()),
+                Cell::words(measured.remark.clone().unwrap_or_default()).class("wraps"),
             ]);
         }
     }
