@@ -80,10 +80,11 @@ pub(super) fn all(chains: &[Results], checks: &Checks) -> Vec<Claim> {
 }
 
 /// Of the levels that `chen` exceeds at all, how many `paper` exceeds less often. Simulated figures
-/// have to differ by twice their error.
+/// have to differ by twice their error, and what is too rare to be seen well is not compared.
 fn lower_at(chain: &Results, chen: &Figures, paper: &Figures) -> (usize, usize) {
     let pairs = chain.tail(chen).into_iter().zip(chain.tail(paper));
-    let exceeded: Vec<_> = pairs.filter(|(chen, _)| chen.1 > 0.0).collect();
+    let exceeded: Vec<_> =
+        pairs.filter(|(chen, _)| chen.1 > 0.0 && chen.1 > 4.0 * chen.2).collect();
     let lower =
         exceeded.iter().filter(|(chen, paper)| paper.1 + 2.0 * paper.2.hypot(chen.2) < chen.1);
     (lower.count(), exceeded.len())

@@ -17,8 +17,9 @@ pub(super) type Pick = fn(&Measured) -> &Figures;
 const BARS: f64 = 2.0;
 /// Probabilities below this are not drawn: no one will wait for them.
 const LEAST_CHANCE: f64 = 1e-9;
-/// How much of a walk a map shows.
-const ON_A_MAP: usize = 40;
+/// How much of a walk a map shows: jumps between dots cross each other sooner than streets do.
+const ALONG_STREETS: usize = 40;
+const BETWEEN_DOTS: usize = 12;
 
 /// Every mechanism looks the same in every figure.
 fn series(preset: Preset) -> Series {
@@ -190,18 +191,26 @@ pub(super) struct Maps {
     pub(super) definition: String,
     pub(super) named: Option<Svg>,
     pub(super) walks: Vec<Svg>,
+    /// How many steps of the walks are shown.
+    pub(super) steps: usize,
+    /// How the pictures stand.
+    pub(super) class: &'static str,
 }
 
 pub(super) fn maps(chain: &Results) -> Option<Maps> {
     let subject = &chain.subject;
     let ground = subject.ground.as_ref()?;
     let map = Map::new(subject.key, &ground.lines, &ground.dots, ground.labels.clone());
-    let real: &[StateId] = &subject.walks[0][..=ON_A_MAP];
+    let (steps, class) = match ground.lines.is_empty() {
+        true => (BETWEEN_DOTS, ""),
+        false => (ALONG_STREETS, "maps"),
+    };
+    let real: &[StateId] = &subject.walks[0][..=steps];
     let mut walks = Vec::new();
     for &epsilon in subject.map_epsilons {
         for preset in MECHANISMS {
             let Some(measured) = chain.of(Basis::Epsilon, preset, epsilon) else { continue };
-            let released = measured.samples[0][..=ON_A_MAP].iter();
+            let released = measured.samples[0][..=steps].iter();
             let released: Vec<StateId> = released.map(|&s| StateId::new(s as usize)).collect();
             let routes = [
                 Route { points: ground.route(real), tone: Tone::Grey },
@@ -211,5 +220,5 @@ pub(super) fn maps(chain: &Results) -> Option<Maps> {
         }
     }
     let named = (!ground.labels.is_empty()).then(|| map.with_labels("The states"));
-    Some(Maps { definition: map.definition(), named, walks })
+    Some(Maps { definition: map.definition(), named, walks, steps, class })
 }

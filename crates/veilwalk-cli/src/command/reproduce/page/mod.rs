@@ -392,10 +392,13 @@ fn maps(chain: &Results, id: &str) -> Option<Section> {
         section = section.figures("one", [named], &ground.caption);
     }
     Some(section.figures(
-        "maps",
+        maps.class,
         maps.walks,
-        "**A real walk (grey, wide) and what was released in its place** (colour, narrow), the first \
-         40 steps, at equal ε. The dot is where both start.",
+        &format!(
+            "**A real walk (grey, wide) and what was released in its place** (colour, narrow), the \
+             first {} steps, at equal ε. The dot is where both start.",
+            maps.steps
+        ),
     ))
 }
 
