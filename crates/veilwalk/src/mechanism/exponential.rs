@@ -30,6 +30,7 @@
 //! least every second time, so that two tries are enough on average however many candidates there
 //! are.
 
+use super::least;
 use crate::random::{ExpCoin, Words, uniform_below};
 
 /// Weights for drawing are whole multiples of 2 to the minus this. With fewer than 2²⁴ candidates
@@ -44,7 +45,7 @@ pub(super) fn select(
     halvings: &mut Vec<u32>,
     words: &mut impl Words,
 ) -> usize {
-    let least = *costs.iter().min().expect("every state has a successor");
+    let least = least(costs);
     halvings.clear();
     halvings.extend(costs.iter().map(|&cost| coin.halvings(cost - least, MOST_HALVINGS)));
     let total = total_weight(halvings);
