@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use multiversion::multiversion;
+use pulp::Arch;
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -264,14 +264,15 @@ impl Cells {
 }
 
 /// The smallest entry of each column, over some rows of the tile.
-#[multiversion(targets = "simd")]
 fn smallest(tile: &[[Nats; TILE]], rows: &[u16]) -> [Nats; TILE] {
-    let mut least = [Nats::MAX; TILE];
-    for &x in rows {
-        let row = &tile[usize::from(x)];
-        least.iter_mut().zip(row).for_each(|(a, b)| *a = (*a).min(*b));
-    }
-    least
+    Arch::new().dispatch(|| {
+        let mut least = [Nats::MAX; TILE];
+        for &x in rows {
+            let row = &tile[usize::from(x)];
+            least.iter_mut().zip(row).for_each(|(a, b)| *a = (*a).min(*b));
+        }
+        least
+    })
 }
 
 /// Columns worked on at a time: 512 bytes of a row, so that the rows of four thousand states take
@@ -280,13 +281,14 @@ const TILE: usize = 128;
 
 /// Gives the candidate at this place every state that is at most as far from it as from the best one
 /// so far. Called with the least preferred first, so that of equals the preferred one is kept.
-#[multiversion(targets = "simd")]
 fn take_nearer(distances: &[Nats], place: u16, smallest: &mut [Nats], best: &mut [u16]) {
-    for ((&d, smallest), best) in distances.iter().zip(smallest).zip(best) {
-        let nearer = d <= *smallest;
-        *smallest = if nearer { d } else { *smallest };
-        *best = if nearer { place } else { *best };
-    }
+    Arch::new().dispatch(|| {
+        for ((&d, smallest), best) in distances.iter().zip(smallest).zip(best) {
+            let nearer = d <= *smallest;
+            *smallest = if nearer { d } else { *smallest };
+            *best = if nearer { place } else { *best };
+        }
+    });
 }
 
 /// The successors of a state with their places, likelier ones first, then by state order.

@@ -38,6 +38,8 @@ pub mod scale;
 use std::fmt;
 use std::sync::Arc;
 
+use pulp::Arch;
+
 pub use block::{BlockError, BlockLength, BlockMechanism, BlockWorkspace};
 pub use design::{Design, Distance, Preset, Rule, UnknownName};
 pub use promise::{ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
@@ -387,6 +389,17 @@ impl Mechanism {
         }
         *hasher.finalize().as_bytes()
     }
+}
+
+/// The smallest cost.
+///
+/// # Panics
+///
+/// If there is none: every state has a successor.
+#[inline]
+fn least(costs: &[u64]) -> u64 {
+    assert!(!costs.is_empty(), "every state has a successor");
+    Arch::new().dispatch(|| costs.iter().fold(u64::MAX, |least, &cost| least.min(cost)))
 }
 
 /// The logarithms of the kernel that a rule makes of these costs.

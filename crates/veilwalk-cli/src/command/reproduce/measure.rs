@@ -20,7 +20,7 @@ use veilwalk::{Mechanism, Preset, Promise, Source, Start};
 
 use super::plan::{Basis, Extent, LENGTHS, RADIUS, SEED, STEPS, Setting, Work};
 use super::subject::Subject;
-use crate::progress::{observed, observed_passes, stop_requested, with_progress};
+use crate::progress::{observed, stop_requested, with_progress};
 
 /// What was measured of a setting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -240,7 +240,7 @@ pub(super) fn measure(subject: &Subject, setting: Setting, work: Work) -> Result
         }
         if work.ever {
             let levels = subject.simulated_levels();
-            let utility = observed_passes(&format!("{label}, ever"), levels.len(), |observer| {
+            let utility = observed(&format!("{label}, ever"), |observer| {
                 joint.utility(here.0, here.1, STEPS, &levels, observer)
             })?;
             fixed.ever = Some(utility.exceedance.iter().map(|level| level.ever).collect());

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use multiversion::multiversion;
+use pulp::Arch;
 use rayon::prelude::*;
 
 use super::Calibration;
@@ -363,8 +363,12 @@ impl<'a> State<'a> {
 ///
 /// Good to 10⁻¹² for costs up to a thousand nats: each is off by a few units in its last place, and
 /// [`exp_minus`] by a relative 10⁻¹⁴. What costs 700 nats more than the cheapest counts as that much.
-#[multiversion(targets = "simd")]
 fn log_total(distances: &[Nats], offsets: &[f64], per_unit: f64) -> f64 {
+    Arch::new().dispatch(|| log_total_anywhere(distances, offsets, per_unit))
+}
+
+#[inline(always)]
+fn log_total_anywhere(distances: &[Nats], offsets: &[f64], per_unit: f64) -> f64 {
     let costs = || {
         let both = distances.iter().zip(offsets);
         both.map(|(d, offset)| f64::from(d.units()) * per_unit + offset)
