@@ -51,6 +51,11 @@ pub(crate) fn thousands(number: usize) -> String {
     out
 }
 
+/// How many there are in a second, with thousands set apart.
+pub(crate) fn rate(count: u64, seconds: f64) -> String {
+    thousands((count as f64 / seconds.max(1e-3)).round() as usize)
+}
+
 /// Reads a file whole, or says what is wrong with it.
 pub(crate) fn read_bytes(path: &PathBuf) -> Result<Vec<u8>> {
     std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))

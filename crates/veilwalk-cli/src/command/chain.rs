@@ -39,7 +39,7 @@ pub(crate) struct Check {
 /// fitted on: fit on walks that need no protection.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fit {
-    /// The walks: CSV with a header or NDJSON, `-` for standard input
+    /// The walks: CSV with a header, NDJSON, Parquet or Arrow; `-` for standard input
     walks: String,
 
     /// Where to write the chain, `-` for standard output

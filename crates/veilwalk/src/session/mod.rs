@@ -104,6 +104,18 @@ impl Releaser {
         Walk { key: self.randomness.walk(name.as_bytes()), released: 0, last: None }
     }
 
+    /// A walk that stands where another of the same name stood: for those who keep the place of many
+    /// walks in few bytes each.
+    ///
+    /// # Panics
+    ///
+    /// If something was released and there is no last state, or the other way round.
+    #[must_use]
+    pub fn walk_at(&self, name: &str, released: u64, last: Option<StateId>) -> Walk {
+        assert_eq!(released > 0, last.is_some(), "a walk that was released has a last state");
+        Walk { released, last, ..self.walk(name) }
+    }
+
     /// The released state for the next real state of a walk.
     pub fn release(&mut self, walk: &mut Walk, real: StateId) -> StateId {
         let next = match (walk.last, self.start) {
