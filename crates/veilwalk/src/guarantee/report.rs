@@ -286,7 +286,7 @@ impl Guarantee {
     }
 }
 
-fn released(epsilon: f64, times: u32) -> Release {
+pub(super) fn released(epsilon: f64, times: u32) -> Release {
     Release { times, epsilon: epsilon * f64::from(times) }
 }
 

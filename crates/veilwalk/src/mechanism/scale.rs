@@ -207,11 +207,6 @@ impl CostScale {
         Rational::new(self.distance, self.common).expect("the denominator is positive")
     }
 
-    /// The part of a cost that the transition's weight makes, over the same.
-    pub(super) fn weight_cost(self, weight: Nats) -> u64 {
-        self.weight * u64::from(weight.units())
-    }
-
     /// The factors of distance and weight, and what both are over.
     #[must_use]
     pub fn parts(self) -> [u64; 3] {

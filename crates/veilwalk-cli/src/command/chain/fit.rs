@@ -15,7 +15,7 @@ use crate::terminal;
 /// fitted on: fit on walks that need no protection.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The walks: CSV with a header or NDJSON, `-` for standard input
+    /// The walks: CSV with a header, NDJSON, Parquet or Arrow; `-` for standard input
     walks: String,
 
     /// Where to write the chain, `-` for standard output
