@@ -70,12 +70,12 @@ fn steps(model: Arc<Model>, cache: CacheSize, made: Duration, ready: Duration) {
             seen.push(searches.states_seen() - before);
             wrong += usize::from(released != real);
             let mut left = below_one();
-            let moves = chain.successors(real).iter().zip(chain.probabilities(real));
+            let mut moves = chain.successors(real).iter().zip(chain.probabilities(real));
             let taken = moves.clone().find(|(_, p)| {
                 left -= **p;
                 left < 0.0
             });
-            real = *taken.or(moves.last()).expect("every state has a successor").0;
+            real = *taken.or(moves.next_back()).expect("every state has a successor").0;
         }
     }
     times.sort_unstable();

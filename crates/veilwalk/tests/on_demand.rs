@@ -48,9 +48,9 @@ fn chains() -> Vec<Chain> {
     vec![
         Chain::credit(),
         Chain::downtown(),
-        grid(20, 15, 3),
+        grid(10, 9, 3),
         grid(1, 1, 0),
-        scattered_chain(120, 6, 5),
+        scattered_chain(60, 6, 5),
         saturating(),
         with_certain_moves(),
     ]

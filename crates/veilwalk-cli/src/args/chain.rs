@@ -34,7 +34,7 @@ pub(crate) struct ChainOptions {
 /// What a chain was read from.
 pub(crate) enum Loaded {
     /// A table of its moves, or the program itself.
-    Chain(Chain),
+    Chain(Box<Chain>),
     /// A compiled model.
     Model(Box<Model>),
 }
@@ -99,9 +99,9 @@ impl DistanceOptions {
                 model.require_tables()?;
                 *model
             }
-            Loaded::Chain(chain) if table => Model::new(chain)?,
+            Loaded::Chain(chain) if table => Model::new(*chain)?,
             Loaded::Model(model) => model.searching(CacheSize(self.distance_cache)),
-            Loaded::Chain(chain) => Model::on_demand(chain, CacheSize(self.distance_cache)),
+            Loaded::Chain(chain) => Model::on_demand(*chain, CacheSize(self.distance_cache)),
         })
     }
 }
@@ -168,7 +168,7 @@ impl ChainOptions {
             Some(initial) => self.initial(&chain, initial)?,
             None => Initial::uniform(chain.len()),
         };
-        Ok(Loaded::Chain(chain.with_initial(initial)))
+        Ok(Loaded::Chain(Box::new(chain.with_initial(initial))))
     }
 
     fn read_model(&self, path: &Path) -> Result<Loaded> {

@@ -8,6 +8,7 @@
 use thiserror::Error;
 
 use super::Chain;
+use crate::model::Model;
 
 /// The iteration for the stationary distribution has not settled.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -24,8 +25,9 @@ pub struct NotConverged {
 
 const DENSE_LIMIT: usize = 1000;
 const MAX_SWEEPS: usize = 20_000;
-/// Transitions looked at before giving up, on chains so large that all sweeps would take hours.
-const MOST_WORK: usize = 2_000_000_000;
+/// Transitions looked at before giving up on a chain too large for tables, where all sweeps would
+/// take hours.
+const MOST_WORK: usize = 500_000_000;
 const FEWEST_SWEEPS: usize = 300;
 const RESIDUAL: f64 = 1e-12;
 
@@ -80,7 +82,10 @@ fn by_sweeps(chain: &Chain) -> Result<Vec<f64>, NotConverged> {
     }
     let mut mu = vec![1.0 / n as f64; n];
     let mut residual = f64::INFINITY;
-    let sweeps = (MOST_WORK / chain.transitions()).clamp(FEWEST_SWEEPS, MAX_SWEEPS);
+    let sweeps = match n > Model::LARGEST_TABLE {
+        true => (MOST_WORK / chain.transitions()).clamp(FEWEST_SWEEPS, MAX_SWEEPS),
+        false => MAX_SWEEPS,
+    };
     for _ in 0..sweeps {
         for j in 0..n {
             let inflow: f64 = incoming[j].iter().map(|&(i, p)| mu[i as usize] * p).sum();

@@ -196,10 +196,11 @@ impl OnDemand {
                 false => (from.settle_next(&self.outgoing), &*to),
             };
             let Some((distance, y)) = taken.filter(|&(_, y)| y != x) else { continue };
-            if let Some(apart) = other.known(y).map(|other| other.max(distance)) {
-                if apart <= limit && best.is_none_or(|best| (apart, y) < best) {
-                    best = Some((apart, y));
-                }
+            if let Some(apart) = other.known(y).map(|other| other.max(distance))
+                && apart <= limit
+                && best.is_none_or(|best| (apart, y) < best)
+            {
+                best = Some((apart, y));
             }
         }
         if best.is_none() && bound == Nats::MAX && self.incoming.states() > 1 {

@@ -161,10 +161,10 @@ impl Model {
         }
         builder.build(Default::default()).map_err(|_| ModelError::NotAChain)?;
         report_progress(watch, 0.05)?;
-        if let Some(searches) = self.searches() {
-            if searches.incoming().parts() != Edges::incoming(chain).parts() {
-                return Err(ModelError::Differs("moves turned around"));
-            }
+        if let Some(searches) = self.searches()
+            && searches.incoming().parts() != Edges::incoming(chain).parts()
+        {
+            return Err(ModelError::Differs("moves turned around"));
         }
         if self.require_tables().is_err() {
             return Ok(());
