@@ -15,7 +15,9 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use veilwalk::analysis::{Observer, Progress, Stage};
 
-use crate::terminal;
+use veilwalk_io::ReleaseProgress;
+
+use crate::{args, terminal};
 
 /// The status of a program that Ctrl-C has ended, as shells have it.
 pub(crate) const STOPPED: u8 = 130;
@@ -91,6 +93,39 @@ pub(crate) fn with_progress<T>(
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         bar.set_position((done * PARTS as f64) as u64);
+        if stop_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish_and_clear();
+    result
+}
+
+/// A bar for a release: by bytes of the file if its size is known, else a count of states.
+pub(crate) fn releasing<T>(
+    size: Option<u64>,
+    work: impl FnOnce(&(dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync)) -> T,
+) -> T {
+    let started = Instant::now();
+    let bar = ProgressBar::with_draw_target(size, ProgressDrawTarget::hidden());
+    let template = match size {
+        Some(_) => "releasing {bar:30} {percent:>3} %, {msg}, {eta} left",
+        None => "releasing {spinner} {msg}",
+    };
+    let style = ProgressStyle::with_template(template);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let shown = AtomicBool::new(false);
+    let result = work(&|progress| {
+        let seconds = started.elapsed().as_secs_f64();
+        if seconds > 1.0 && io::stderr().is_terminal() {
+            if !shown.swap(true, Ordering::Relaxed) {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            let (states, rate) = (
+                args::counted(progress.states as usize, "state"),
+                args::rate(progress.states, seconds),
+            );
+            bar.set_message(format!("{states}, {rate} a second"));
+            bar.set_position(if size.is_some() { progress.bytes } else { progress.states });
+        }
         if stop_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish_and_clear();

@@ -361,6 +361,29 @@ fn a_stream_is_answered_line_by_line() {
 }
 
 #[test]
+fn a_stream_in_blocks_is_answered_a_block_at_a_time() {
+    let args = ["privatize", "-", "--stream", "--start", "first", "--block", "2"];
+    let mut live = Live::start(&args);
+    live.say("trajectory,state");
+    live.say("a,Baa");
+    assert_eq!(live.answer(), "trajectory,step,state");
+    assert_eq!(live.answer(), "a,0,Baa");
+    live.say("a,Ba");
+    live.say("b,Caa");
+    assert_eq!(live.answer(), "b,0,Caa", "the second row of a waits");
+    live.say("a,Ba");
+    for start in ["a,1,", "a,2,"] {
+        let answer = live.answer();
+        assert!(answer.starts_with(start), "{answer}");
+    }
+    live.say("b,Caa");
+    let (rest, message, status) = live.end();
+    assert!(rest.len() == 1 && rest[0].starts_with("b,1,"), "{rest:?} {message}");
+    assert_eq!(status, Some(0), "{message}");
+    assert!(message.contains("released 2 walks, 5 states"), "{message}");
+}
+
+#[test]
 fn a_stream_of_objects_is_answered_by_objects() {
     let mut live = Live::start(&["privatize", "-", "--stream", "--start", "first"]);
     for step in 0..3 {

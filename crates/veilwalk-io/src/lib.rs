@@ -11,9 +11,12 @@
 //! - [`read_initial`]: where released walks start;
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
 //! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
+//! - [`WalkRelease`]: releases whole files on all cores;
 //! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
 //!   [`HeldOutput`], the same for output without a name;
 //! - [`Manifest`]: what a release is, in a file beside it;
+//! - [`read_model`] and [`write_model`]: a chain with everything that was computed of it, used in
+//!   place;
 //! - [`MechanismFile`]: a mechanism that was chosen, with its promise;
 //! - [`Ledger`]: how much was spent on each walk, over all releases.
 //!
@@ -37,30 +40,41 @@
 //! ```
 
 mod chain_file;
+mod columns;
+mod compression;
 mod initial_file;
 mod ledger;
 mod lines;
 mod manifest;
 mod mechanism_file;
+mod model_file;
 mod number;
 mod output;
 mod read_error;
+mod release;
 mod release_writer;
+mod row_text;
 mod table;
 mod walks;
 mod write_error;
 
 pub use chain_file::{read_chain, read_chain_from, write_chain};
+pub use compression::Compression;
 pub use initial_file::{read_initial, read_initial_from};
 pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerScope};
 pub use manifest::{
-    ChainPart, Counts, GuaranteePart, Hashing, Manifest, MechanismPart, PromisePart, ReleasePart,
-    hash_file,
+    BlockPart, ChainPart, Counts, GuaranteePart, Hashing, Manifest, MechanismPart, PromisePart,
+    ReleasePart, hash_file,
 };
 pub use mechanism_file::{MechanismFile, ScaleFrom, ScaleMismatch, ScalePart};
+pub use model_file::{ModelProblem, is_model, read_model, write_model};
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput};
-pub use read_error::{HeaderHint, ReadError, ReadErrorKind};
+pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
+pub use release::{
+    Charge, Grouping, ReleaseError, ReleaseOutput, ReleaseProgress, Releasing, Tally,
+    UnknownStates, WalkInput, WalkRelease, Watch, release_rows,
+};
 pub use release_writer::ReleaseWriter;
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
 pub use write_error::{WriteError, WriteErrorKind};

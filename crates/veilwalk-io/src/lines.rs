@@ -2,12 +2,14 @@
 //!
 //! Everything this crate reads goes through here, so that a line number in a message is the one an
 //! editor shows, whatever the line endings and however many blank lines there are. A line is handed
-//! on as soon as its newline has arrived: on a pipe, nothing waits for the line after it.
+//! on as soon as its newline has arrived: on a pipe, nothing waits for the line after it. What is
+//! compressed is unpacked on the way.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use crate::compression::{Compression, Unpacked};
 use crate::read_error::{ReadError, ReadErrorKind};
 
 /// What to do with blank lines.
@@ -20,8 +22,8 @@ pub(crate) enum Blank {
 }
 
 /// Numbered lines of text.
-pub(crate) struct Lines<R> {
-    input: BufReader<R>,
+pub(crate) struct Lines<R: Read> {
+    input: BufReader<Unpacked<R>>,
     name: String,
     /// The current line, which always ends in a newline.
     text: String,
@@ -34,7 +36,11 @@ impl Lines<File> {
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
         let name = path.display().to_string();
         match File::open(path) {
-            Ok(file) => Ok(Self::new(file, name)),
+            Ok(file) => {
+                let mut lines = Self::new(file, name);
+                lines.expect_compression(Compression::from_path(path))?;
+                Ok(lines)
+            }
             Err(error) => Err(ReadError::new(name, None, ReadErrorKind::from_io(error))),
         }
     }
@@ -45,11 +51,28 @@ impl<R: Read> Lines<R> {
 
     pub(crate) fn new(input: R, name: impl Into<String>) -> Self {
         Self {
-            input: BufReader::with_capacity(Self::BUFFER, input),
+            input: BufReader::with_capacity(Self::BUFFER, Unpacked::new(input)),
             name: name.into(),
             text: String::new(),
             number: 0,
             held: false,
+        }
+    }
+
+    /// Lines from the middle of a file, of which the first has this number.
+    pub(crate) fn from_line(input: R, name: impl Into<String>, first: u64) -> Self {
+        let input = BufReader::with_capacity(Self::BUFFER, Unpacked::plain(input));
+        Self { input, name: name.into(), text: String::new(), number: first - 1, held: false }
+    }
+
+    /// Refuses data that is not compressed as the file's name says.
+    pub(crate) fn expect_compression(&mut self, expected: Compression) -> Result<(), ReadError> {
+        match self.input.get_mut().compression() {
+            Ok(Compression::None) if expected != Compression::None => {
+                Err(self.error(ReadErrorKind::NotCompressed { expected }))
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.error(ReadErrorKind::from_io(error))),
         }
     }
 

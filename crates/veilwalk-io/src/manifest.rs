@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,21 @@ pub struct MechanismPart {
     pub scale: Vec<String>,
     /// How the scale was found: `theorem` or `exact`.
     pub calibration: String,
+    /// The blocks, if states were released in blocks.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub block: Option<BlockPart>,
+}
+
+/// How states were released together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockPart {
+    /// How many steps a block has, or `all`.
+    pub length: String,
+    /// The most steps that a walk may have, if walks were released as a whole.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub longest_walk: Option<NonZeroU32>,
+    /// What was taken off ε for rounding, in nats.
+    pub rounding_cost: f64,
 }
 
 /// ε and its unit, as the exact numbers that were given.

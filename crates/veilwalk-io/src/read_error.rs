@@ -9,21 +9,46 @@ use std::io;
 use thiserror::Error;
 use veilwalk::chain::{ChainError, InitialError, UnknownState};
 
+use crate::compression::{Compression, Damaged};
+use crate::model_file::ModelProblem;
 use crate::number::{NumberProblem, Quantity};
 use crate::walks::ColumnRole;
 
-/// Why a file could not be read: which file, which line, and what is wrong there.
+/// Why a file could not be read: which file, which line or row, and what is wrong there.
 #[derive(Debug, Error)]
 pub struct ReadError {
     file: String,
-    line: Option<u64>,
+    place: Option<Place>,
     kind: Box<ReadErrorKind>,
+}
+
+/// Where something is in a file, counted from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of text, as an editor counts it.
+    Line(u64),
+    /// A row of a table that is not text.
+    Row(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Row(row) => write!(f, "row {row}"),
+        }
+    }
 }
 
 impl ReadError {
     /// An error in a file, with the line (from one) if it is about one line.
     pub fn new(file: impl Into<String>, line: Option<u64>, kind: ReadErrorKind) -> Self {
-        Self { file: file.into(), line, kind: Box::new(kind) }
+        Self { file: file.into(), place: line.map(Place::Line), kind: Box::new(kind) }
+    }
+
+    /// An error at a place in a file.
+    pub fn at(file: impl Into<String>, place: Place, kind: ReadErrorKind) -> Self {
+        Self { file: file.into(), place: Some(place), kind: Box::new(kind) }
     }
 
     /// The name of the file, as it was given.
@@ -35,7 +60,16 @@ impl ReadError {
     /// The line, counted from one, if the error is about one line.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
-        self.line
+        match self.place {
+            Some(Place::Line(line)) => Some(line),
+            _ => None,
+        }
+    }
+
+    /// The line or the row, if the error is about one.
+    #[must_use]
+    pub fn place(&self) -> Option<Place> {
+        self.place
     }
 
     /// What is wrong.
@@ -47,8 +81,8 @@ impl ReadError {
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "{}, line {line}: {}", self.file, self.kind),
+        match self.place {
+            Some(place) => write!(f, "{}, {place}: {}", self.file, self.kind),
             None => write!(f, "{}: {}", self.file, self.kind),
         }
     }
@@ -195,6 +229,9 @@ pub enum ReadErrorKind {
     /// A mechanism file of another version.
     #[error("the mechanism file has format {0}; this version of veilwalk reads format 1")]
     MechanismFormat(u32),
+    /// A compiled model that cannot be used.
+    #[error("{0}; compile it again with `veilwalk chain compile CHAIN -o MODEL`")]
+    Model(ModelProblem),
     /// A column that the header does not have.
     #[error(
         "there is no column {column:?} for {role}; the columns are {}; name one with {}",
@@ -238,6 +275,80 @@ pub enum ReadErrorKind {
         /// What was found.
         found: &'static str,
     },
+    /// Compressed data that cannot be unpacked.
+    #[error(
+        "the {compression} data is damaged or cut short ({problem}); make the file again, or \
+         download it again"
+    )]
+    Damaged {
+        /// How it is compressed.
+        compression: Compression,
+        /// What the decoder says.
+        problem: String,
+    },
+    /// A name that says more than the bytes.
+    #[error("the name says {expected}, but the data is not; rename the file")]
+    NotCompressed {
+        /// What the name says.
+        expected: Compression,
+    },
+    /// A file that is not what it seems, or is damaged.
+    #[error("this is not a whole {format} file ({problem}); make it again, or name its format")]
+    NotColumnar {
+        /// The format.
+        format: &'static str,
+        /// What the decoder says.
+        problem: String,
+    },
+    /// A format that has to be read from its end.
+    #[error(
+        "{format} cannot be read from a pipe; save it to a file first, or send an Arrow stream"
+    )]
+    NeedsFile {
+        /// The format.
+        format: &'static str,
+    },
+    /// A column of a type that cannot be what it is asked for.
+    #[error("the column {column:?} for {role} has the type {found}; expected is {expected}")]
+    ColumnType {
+        /// The column.
+        column: String,
+        /// What it is to hold.
+        role: ColumnRole,
+        /// Its type.
+        found: String,
+        /// The types that would do.
+        expected: &'static str,
+    },
+    /// No value where one is needed.
+    #[error("the column {column:?} has no value here (null); fill it in, or remove the row")]
+    NullValue {
+        /// The column.
+        column: String,
+    },
+    /// A walk that goes on after its end.
+    #[error(
+        "the walk {name:?} goes on after it has ended; {}",
+        if *.one_row {
+            "put the states of each walk into one row"
+        } else {
+            "bring the rows of each walk together, or leave out --grouped"
+        }
+    )]
+    WalkAgain {
+        /// The name of the trajectory.
+        name: String,
+        /// Whether each walk is one row.
+        one_row: bool,
+    },
+    /// A walk that cannot be released as a whole.
+    #[error("the walk {name:?}: {problem}")]
+    Walk {
+        /// The name of the trajectory.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// A key that is twice in one object.
     #[error("the key {key:?} is there twice; keep one of them")]
     JsonKeyTwice {
@@ -254,6 +365,10 @@ fn unknown_state(unknown: &UnknownState) -> String {
 
 impl ReadErrorKind {
     pub(crate) fn from_io(error: io::Error) -> Self {
+        let inner = error.get_ref().and_then(|e| e.downcast_ref::<Damaged>());
+        if let Some(Damaged { compression, problem }) = inner {
+            return Self::Damaged { compression: *compression, problem: problem.clone() };
+        }
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound,
             _ => Self::Io(error),

@@ -42,7 +42,7 @@ impl<'a> Record<'a> {
 }
 
 /// A table, read record by record.
-pub(crate) struct Table<R> {
+pub(crate) struct Table<R: Read> {
     lines: Lines<R>,
     delimiter: u8,
     fields: Fields,
@@ -66,6 +66,16 @@ impl<R: Read> Table<R> {
             table.header_line = line;
         }
         Ok(table)
+    }
+
+    /// Lines from the middle of a table whose header is known.
+    pub(crate) fn within(
+        lines: Lines<R>,
+        delimiter: u8,
+        header: Vec<String>,
+        header_line: u64,
+    ) -> Self {
+        Self { lines, delimiter, fields: Fields::new(delimiter), header, header_line }
     }
 
     /// The cells of the header, as they are in the file.

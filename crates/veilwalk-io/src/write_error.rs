@@ -109,6 +109,12 @@ pub enum WriteErrorKind {
         /// How many values were given.
         found: usize,
     },
+    /// A format that has no rows of its own.
+    #[error("this format is not written row by row; write CSV, TSV or NDJSON")]
+    NotRowByRow,
+    /// What is to be written does not fit the format.
+    #[error("the release does not fit the format ({0}); write CSV, TSV or NDJSON instead")]
+    Unfit(String),
     /// A state whose label is empty, which no file can hold.
     #[error("state number {0} has an empty label; give it one before writing the chain")]
     EmptyLabel(usize),

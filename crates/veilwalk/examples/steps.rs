@@ -14,9 +14,9 @@ mod grid;
 use std::error::Error;
 use std::sync::Arc;
 
+use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::distance::Nearest;
 use veilwalk::mechanism::{Unit, Workspace};
-use veilwalk::random::Words;
 use veilwalk::rational::Rational;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, StateId};
 
@@ -64,22 +64,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A walk of the chain, the same for all mechanisms.
 fn walk(model: &Model) -> Vec<StateId> {
-    let chain = model.chain();
     let mut randomness = Source::seeded(1).open([0; 32]).expect("a seed is always at hand");
     let key = randomness.walk(b"real");
-    let words = randomness.at(&key, 0, None);
-    let mut state = StateId::new(chain.len() / 2);
-    let mut walk = vec![state];
-    while walk.len() < 20_000 {
-        let mut u = (words.word() >> 11) as f64 / (1u64 << 53) as f64;
-        let mut moves = chain.successors(state).iter().zip(chain.probabilities(state));
-        state = moves
-            .find_map(|(&next, p)| {
-                u -= p;
-                (u < 0.0).then_some(next)
-            })
-            .unwrap_or(chain.successors(state)[0]);
-        walk.push(state);
-    }
-    walk
+    let from = Origin::At(StateId::new(model.chain().len() / 2));
+    OwnWalks::new(model.chain()).walk(from, 19_999, randomness.at(&key, 0, None))
 }

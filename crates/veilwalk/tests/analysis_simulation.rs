@@ -130,7 +130,7 @@ fn value_stability() {
     let simulated =
         simulate(&mechanism, own_walks(Origin::Initial, Start::Initial, 1000), &unobserved)
             .unwrap();
-    assert_eq!(simulated.mean_distance_nats.mean, 0.678_492_535_686_493_1);
-    assert_eq!(simulated.typical[0].released.mean, 0.469);
-    assert_eq!(simulated.typical[0].real.mean, 0.833);
+    let typical = &simulated.typical[0];
+    let found = [simulated.mean_distance_nats.mean, typical.released.mean, typical.real.mean];
+    assert_eq!(found, [0.616_674_282_050_132_6, 0.469, 0.833]);
 }

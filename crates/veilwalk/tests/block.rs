@@ -4,48 +4,16 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{chance_of, credit, random_chain, scattered_chain, state};
+use common::{blocks, chance_of, credit, exponential, radius, random_chain, scattered_chain};
 use proptest::prelude::*;
-use veilwalk::analysis::{given_block, given_walk, unobserved};
-use veilwalk::guarantee::block_loss;
-use veilwalk::mechanism::{BlockLength, BlockMechanism, BlockWorkspace, ChainWeight, Unit};
-use veilwalk::random::{Randomness, Words};
-use veilwalk::session::{BlockReleaser, BlockSession, PushError};
-use veilwalk::{
-    Chain, Design, Distance, Mechanism, Model, Promise, Rule, Secret, Source, Start, StateId,
-};
-
-fn design(distance: Distance, chain_weight: &str) -> Design {
-    let chain_weight = chain_weight.parse::<ChainWeight>().unwrap();
-    Design { distance, rule: Rule::Exponential, chain_weight }
-}
-
-fn radius(epsilon: &str, radius: &str) -> Promise {
-    Promise::within_radius(epsilon.parse().unwrap(), radius.parse().unwrap())
-}
-
-fn blocks(model: &Arc<Model>, design: Design, promise: Promise, length: &str) -> BlockMechanism {
-    BlockMechanism::new(model.clone(), design, promise, length.parse().unwrap()).unwrap()
-}
+use veilwalk::analysis::{Origin, OwnWalks, given_block, unobserved};
+use veilwalk::guarantee::{block_loss, unwatched, worst_replacement};
+use veilwalk::mechanism::{BlockMechanism, BlockWorkspace, Unit};
+use veilwalk::random::Randomness;
+use veilwalk::{Chain, Distance, Mechanism, Model, Promise, Source, Start, StateId};
 
 fn randomness(mechanism: &BlockMechanism, seed: u64) -> Randomness {
     Source::seeded(seed).open(mechanism.fingerprint()).unwrap()
-}
-
-/// A walk of the chain, from a state.
-fn walk(chain: &Chain, from: StateId, steps: usize, words: &mut impl Words) -> Vec<StateId> {
-    let mut walk = vec![from];
-    for _ in 0..steps {
-        let here = *walk.last().unwrap();
-        let mut left = (words.word() >> 11) as f64 / (1u64 << 53) as f64;
-        let place = chain.probabilities(here).iter().position(|p| {
-            left -= p;
-            left < 0.0
-        });
-        let last = chain.successors(here).len() - 1;
-        walk.push(chain.successors(here)[place.unwrap_or(last)]);
-    }
-    walk
 }
 
 /// Every path with its probability in logarithms, from the definition, in doubles.
@@ -88,7 +56,7 @@ fn blocks_of_one_step_are_the_exponential_rule() {
                 let substitutions =
                     Promise::for_substitutions(epsilon.parse().unwrap(), 2.try_into().unwrap());
                 for promise in [radius(epsilon, "3.5"), substitutions] {
-                    let design = design(distance, weight);
+                    let design = exponential(distance, weight);
                     let one = blocks(&model, design, promise, "1");
                     let rule = Mechanism::new(model.clone(), design, promise).unwrap();
                     assert_eq!(one.rounding_cost(), 0.0);
@@ -135,7 +103,7 @@ proptest! {
         let reals = real_states(model.chain(), &turns);
         let length = "all".parse().unwrap();
         let promise = radius(epsilon, "2.5");
-        let made = BlockMechanism::new(model.clone(), design(distance, weight), promise, length);
+        let made = BlockMechanism::new(model.clone(), exponential(distance, weight), promise, length);
         let Ok(whole) = made else { return Ok(()) };
         let from = reals[0];
         let law = whole.log_law(from, &reals);
@@ -185,7 +153,7 @@ proptest! {
         };
         let promise = Promise { epsilon: epsilon.parse().unwrap(), unit };
         let made = BlockMechanism::new(
-            model.clone(), design(distance, weight), promise, length.parse().unwrap()
+            model.clone(), exponential(distance, weight), promise, length.parse().unwrap()
         );
         let Ok(blocks) = made else { return Ok(()) };
         prop_assert!(blocks.rounding_cost() < 1e-5);
@@ -234,9 +202,9 @@ fn walk_law(blocks: &BlockMechanism, from: StateId, reals: &[StateId]) -> Vec<f6
 fn sampled_blocks_agree_with_the_law() {
     let small = Arc::new(Model::new(scattered_chain(6, 3, 5)).unwrap());
     let cases = [
-        (small.clone(), design(Distance::Symmetric, "0.5"), vec![0, 3, 3, 1, 5]),
-        (small, design(Distance::Cell, "0"), vec![2, 2, 4]),
-        (credit(), design(Distance::Directed, "0"), vec![6, 7, 6]),
+        (small.clone(), exponential(Distance::Symmetric, "0.5"), vec![0, 3, 3, 1, 5]),
+        (small, exponential(Distance::Cell, "0"), vec![2, 2, 4]),
+        (credit(), exponential(Distance::Directed, "0"), vec![6, 7, 6]),
     ];
     for (model, design, reals) in cases {
         let reals: Vec<_> = reals.into_iter().map(StateId::new).collect();
@@ -274,7 +242,7 @@ fn the_most_unlikely_block_is_still_released() {
         builder.transition(ids[i], ids[j], entry).unwrap();
     }
     let model = Arc::new(Model::new(builder.build(Default::default()).unwrap().0).unwrap());
-    let blocks = blocks(&model, design(Distance::Symmetric, "0.5"), radius("100", "1"), "all");
+    let blocks = blocks(&model, exponential(Distance::Symmetric, "0.5"), radius("100", "1"), "all");
     let reals: Vec<_> = (0..10_000).map(|t| ids[2 + t % 2]).collect();
     let mut randomness = randomness(&blocks, 1);
     let key = randomness.walk(b"test");
@@ -295,12 +263,13 @@ fn the_most_unlikely_block_is_still_released() {
 fn segments_change_nothing() {
     let model = Arc::new(Model::new(scattered_chain(40, 3, 7)).unwrap());
     for distance in [Distance::Symmetric, Distance::Cell] {
-        let blocks = blocks(&model, design(distance, "0.5"), radius("2", "3"), "300");
+        let blocks = blocks(&model, exponential(distance, "0.5"), radius("2", "3"), "300");
+        let own = OwnWalks::new(model.chain());
         let released = |mut space: BlockWorkspace| {
             let mut randomness = randomness(&blocks, 3);
             let key = randomness.walk(b"test");
             let words = randomness.at(&key, 0, None);
-            let reals = walk(model.chain(), StateId::new(4), 300, words);
+            let reals = own.walk(Origin::At(StateId::new(4)), 300, words);
             [300, 299, 40, 1]
                 .map(|n| blocks.release(StateId::new(9), &reals[..n], words, &mut space))
         };
@@ -311,85 +280,10 @@ fn segments_change_nothing() {
     }
 }
 
-fn mean_and_error(sample: &[f64]) -> (f64, f64) {
-    let n = sample.len() as f64;
-    let mean = sample.iter().sum::<f64>() / n;
-    let variance = sample.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-    (mean, (variance / n).sqrt())
-}
-
-/// Walks of 100 steps from Baa at one unit of epsilon per nat: exact for each real walk, averaged
-/// over 4,000 of the chain's walks.
-#[test]
-fn a_delay_buys_accuracy_on_the_credit_chain() {
-    let model = credit();
-    let design = design(Distance::Symmetric, "0.5");
-    let promise = radius("3.5", "3.5");
-    let baa = state(&model, "Baa");
-    for (length, wrong, distance) in [("1", 0.14, 0.46), ("5", 0.066, 0.20), ("all", 0.052, 0.16)] {
-        let blocks = blocks(&model, design, promise, length);
-        let mut randomness = randomness(&blocks, 1);
-        let key = randomness.walk(b"real walks");
-        let words = randomness.at(&key, 0, None);
-        let figures: Vec<_> = (0..4000)
-            .map(|_| {
-                let real = walk(model.chain(), baa, 100, words);
-                given_block::utility(&blocks, &real, Start::First, &[], &unobserved).unwrap()
-            })
-            .collect();
-        let of = |f: fn(&veilwalk::analysis::Utility) -> f64| {
-            mean_and_error(&figures.iter().map(f).collect::<Vec<_>>())
-        };
-        let w = of(|figures| figures.wrong_state_share);
-        let d = of(|figures| figures.mean_distance_nats);
-        println!("{length}: {w:.4?} {d:.4?}");
-        // Four standard errors, and half a unit of the last digit.
-        let digit = |known: f64| if known < 0.1 { 0.0005 } else { 0.005 };
-        assert!((w.0 - wrong).abs() < 4.0 * w.1 + digit(wrong), "{length}: {w:?}");
-        assert!((d.0 - distance).abs() < 4.0 * d.1 + 0.005, "{length}: {d:?}");
-    }
-}
-
-/// The figures by passes, the figures of the exponential rule, and the sampler agree.
-#[test]
-fn analysis_agrees_with_single_steps_and_with_the_sampler() {
-    let model = credit();
-    let design = design(Distance::Symmetric, "0.5");
-    let real: Vec<_> = (0..21).map(|t| StateId::new([3, 3, 4, 5, 6, 6, 7][t % 7])).collect();
-    let one = blocks(&model, design, radius("2", "3.5"), "1");
-    let rule = Mechanism::new(model.clone(), design, radius("2", "3.5")).unwrap();
-    let levels = [2.0, 6.0];
-    let by_blocks =
-        given_block::utility(&one, &real, Start::Initial, &levels, &unobserved).unwrap();
-    let by_steps = given_walk::utility(&rule, &real, Start::Initial, &levels, &unobserved).unwrap();
-    let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
-    for (a, b) in by_blocks.distance_by_step.iter().zip(&by_steps.distance_by_step) {
-        assert!(close(*a, *b));
-    }
-    assert!(close(by_blocks.entropy_nats.released, by_steps.entropy_nats.released));
-    assert!(close(by_blocks.exceedance[1].ever, by_steps.exceedance[1].ever));
-
-    let four = Arc::new(blocks(&model, design, radius("2", "3.5"), "4"));
-    let exact = given_block::utility(&four, &real, Start::First, &[], &unobserved).unwrap();
-    let mut releaser = BlockReleaser::new(four, &Source::seeded(5), Start::First).unwrap();
-    let n = 40_000;
-    let mut wrong = vec![0u64; real.len()];
-    for i in 0..n {
-        let released = releaser.release(&i.to_string(), &real).unwrap();
-        for (count, (y, x)) in wrong.iter_mut().zip(released.iter().zip(&real)) {
-            *count += u64::from(y != x);
-        }
-    }
-    for (t, &count) in wrong.iter().enumerate().skip(1) {
-        let p = exact.wrong_by_step[t];
-        assert!(chance_of(count, n, p) > 1e-9, "step {t}: {count} of {n} at {p}");
-    }
-}
-
 #[test]
 fn the_loss_of_a_block_grows_with_what_is_replaced_and_stays_within_the_bound() {
     let model = Arc::new(Model::new(scattered_chain(5, 3, 2)).unwrap());
-    let blocks = blocks(&model, design(Distance::Symmetric, "0.5"), radius("1", "2"), "4");
+    let blocks = blocks(&model, exponential(Distance::Symmetric, "0.5"), radius("1", "2"), "4");
     let at = |states: [usize; 4]| states.map(StateId::new);
     let real = at([0, 1, 2, 3]);
     assert_eq!(block_loss(&blocks, &real, &real), 0.0);
@@ -403,102 +297,53 @@ fn the_loss_of_a_block_grows_with_what_is_replaced_and_stays_within_the_bound() 
     }
 }
 
+/// The worst replacement by passes is the worst of all pairs by enumeration.
 #[test]
-fn sessions_release_a_block_when_it_is_full_and_the_rest_at_the_end() {
-    let model = credit();
-    let source = Source::keyed(Secret::new(b"a secret of more than sixteen bytes").unwrap());
-    let real: Vec<_> = (0..24).map(|t| StateId::new([6, 7, 6, 6, 5][t % 5])).collect();
-    let mut all = Vec::new();
-    for length in ["1", "5", "23", "30", "all"] {
-        let blocks = Arc::new(blocks(
-            &model,
-            design(Distance::Symmetric, "0.5"),
-            radius("2", "3.5"),
-            length,
-        ));
-        let most = blocks.length().most_steps().get() as usize;
-        let run = || {
-            let mut session =
-                BlockSession::new(blocks.clone(), &source, Start::Initial, "w").unwrap();
-            let mut released: Vec<StateId> = Vec::new();
-            for (t, &real) in real.iter().enumerate() {
-                let now = session.push(real).unwrap();
-                let due = match t {
-                    0 => 1,
-                    _ if t % most == 0 => most,
-                    _ => 0,
-                };
-                assert_eq!(now.len(), due, "{length}, step {t}");
-                released.extend(now);
-                assert_eq!(session.waiting(), t % most);
-                assert_eq!(session.released(), released.len() as u64);
-            }
-            released.extend(session.finish());
-            released
-        };
-        let whole = run();
-        assert_eq!(whole, run(), "a repeated walk repeats its release");
-        assert_eq!(whole.len(), real.len());
-        assert!(whole.windows(2).all(|pair| model.chain().allows(pair[0], pair[1])));
-        let mut releaser = BlockReleaser::new(blocks.clone(), &source, Start::Initial).unwrap();
-        assert_eq!(releaser.release("w", &real).unwrap(), whole);
-        assert_ne!(releaser.release("v", &real).unwrap(), whole);
-        all.push(whole);
-    }
-    assert_ne!(all[1], all[2]);
-}
-
-#[test]
-fn what_a_session_does_not_take_leaves_it_where_it_was() {
-    let model = credit();
-    let length = BlockLength::Whole { longest: 2.try_into().unwrap() };
-    let design = design(Distance::Symmetric, "0.5");
-    let blocks = BlockMechanism::new(model, design, radius("2", "3.5"), length).unwrap();
-    let blocks = Arc::new(blocks);
-    let source = Source::seeded(1);
-    let mut session = BlockSession::new(blocks.clone(), &source, Start::First, "w").unwrap();
-    let x = StateId::new(4);
-    assert!(matches!(session.push(StateId::new(9)), Err(PushError::NoSuchState(_))));
-    assert_eq!(session.push(x), Ok(&[x][..]));
-    for _ in 0..2 {
-        assert_eq!(session.push(x), Ok(&[][..]));
-    }
-    assert_eq!(session.push(x), Err(PushError::TooLong { longest: 2 }));
-    assert_eq!(session.waiting(), 2);
-    assert_eq!(session.finish().len(), 2);
-    let mut releaser = BlockReleaser::new(blocks, &source, Start::First).unwrap();
-    assert_eq!(releaser.release("w", &[x; 4]), Err(PushError::TooLong { longest: 2 }));
-    assert_eq!(releaser.release("w", &[]), Ok(vec![]));
-    assert_eq!(releaser.release("w", &[x]), Ok(vec![x]));
-}
-
-/// A changed sampler releases other states for the same seed, and fails here.
-#[test]
-fn value_stability() {
-    let model = credit();
-    let real: Vec<_> = (0..16).map(|t| StateId::new(t % 9)).collect();
-    let released = |distance, length: &str| {
-        let blocks = blocks(&model, design(distance, "0.5"), radius("1", "3.5"), length);
-        let mut releaser =
-            BlockReleaser::new(Arc::new(blocks), &Source::seeded(1), Start::First).unwrap();
-        let released = releaser.release("test", &real).unwrap();
-        released.iter().map(|y| y.index().to_string()).collect::<String>()
-    };
-    let all = [
-        released(Distance::Symmetric, "1"),
-        released(Distance::Symmetric, "5"),
-        released(Distance::Directed, "all"),
-        released(Distance::Hamming, "5"),
-        released(Distance::Cell, "5"),
+fn the_worst_replacement_is_that_of_the_enumeration() {
+    let cases = [
+        (scattered_chain(4, 2, 3), Distance::Symmetric, "0.5", 3),
+        (scattered_chain(5, 3, 4), Distance::Directed, "0", 2),
+        (scattered_chain(4, 3, 5), Distance::Hamming, "1", 2),
     ];
-    assert_eq!(
-        all,
-        [
-            "0000122588888887",
-            "0111256677877644",
-            "0135665555576576",
-            "0122433223554566",
-            "0433222221144555"
-        ]
-    );
+    for (chain, distance, weight, steps) in cases {
+        let model = Arc::new(Model::new(chain).unwrap());
+        let design = exponential(distance, weight);
+        let blocks = blocks(&model, design, radius("3", "2"), "3");
+        let n = model.chain().len();
+        let block = |mut i: usize| -> Vec<StateId> {
+            let digit = |_| {
+                let digit = i % n;
+                i /= n;
+                StateId::new(digit)
+            };
+            (0..steps).map(digit).collect()
+        };
+        for nats in [2.0, f64::INFINITY] {
+            let near = |x, y| model.symmetric().between(x, y).as_f64() <= nats;
+            let mut oracle = 0.0f64;
+            for real in (0..n.pow(steps as u32)).map(block) {
+                for t in 0..steps {
+                    let others =
+                        model.chain().states().filter(|&y| y != real[t] && near(real[t], y));
+                    for other in others {
+                        let mut changed = real.clone();
+                        changed[t] = other;
+                        oracle = oracle.max(block_loss(&blocks, &real, &changed));
+                    }
+                }
+            }
+            let found = worst_replacement(&blocks, steps, near, &unwatched).unwrap();
+            let Some(found) = found else {
+                assert_eq!(oracle, 0.0);
+                continue;
+            };
+            assert_eq!(found.steps, steps);
+            assert!((found.max - oracle).abs() < 1e-9, "{distance}: {} {oracle}", found.max);
+            let id = |label: &String| model.chain().require(label).unwrap();
+            let real: Vec<StateId> = found.real.iter().map(id).collect();
+            let mut changed = real.clone();
+            changed[found.step - 1] = id(&found.other);
+            assert!((block_loss(&blocks, &real, &changed) - oracle).abs() < 1e-9);
+        }
+    }
 }

@@ -9,13 +9,13 @@ mod common;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use common::preset;
+use common::{blocks, exponential, preset, radius};
+use veilwalk::analysis::simulate::{RealWalks, Simulation, simulate};
+use veilwalk::analysis::{Analyzed, Origin, unobserved};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope, TransitionCounts};
 use veilwalk::guarantee::{Coverage, Effort, audited_loss, unwatched};
-use veilwalk::mechanism::Workspace;
 use veilwalk::mechanism::cell::{Calibration, Obtained};
-use veilwalk::random::Words;
-use veilwalk::{Mechanism, Model, Preset, Promise, Source, StateId};
+use veilwalk::{Distance, Mechanism, Model, Preset, Promise, Start};
 
 const LARGEST: BuildOptions =
     BuildOptions { scope: Scope::LargestComponent, row_sums: veilwalk::chain::RowSums::Check };
@@ -55,40 +55,17 @@ fn roads() -> Option<Arc<Model>> {
 
 /// Share of wrong states and mean distance over 100-step walks of the chain from a random state,
 /// with their standard errors over walks.
-fn simulated(mechanism: &Mechanism, walks: usize) -> [(f64, f64); 2] {
-    const STEPS: usize = 100;
-    let model = mechanism.model();
-    let chain = model.chain();
-    let mut randomness = Source::seeded(2026).open(mechanism.fingerprint()).unwrap();
-    let key = randomness.walk(b"simulation");
-    let words = randomness.at(&key, 0, None);
-    let mut space = Workspace::default();
-    let mut samples = [Vec::new(), Vec::new()];
-    for _ in 0..walks {
-        let mut real = StateId::new((words.word() % chain.len() as u64) as usize);
-        let mut released = real;
-        let (mut wrong, mut distance) = (0.0, 0.0);
-        for _ in 0..STEPS {
-            let mut left = (words.word() >> 11) as f64 / (1u64 << 53) as f64;
-            let mut moves = chain.successors(real).iter().zip(chain.probabilities(real));
-            let taken = moves.clone().find(|(_, p)| {
-                left -= **p;
-                left < 0.0
-            });
-            real = *taken.or(moves.next_back()).expect("every state has a successor").0;
-            released = mechanism.step(released, real, words, &mut space);
-            wrong += f64::from(u8::from(released != real));
-            distance += model.directed().between(released, real).as_f64();
-        }
-        samples[0].push(wrong / STEPS as f64);
-        samples[1].push(distance / STEPS as f64);
-    }
-    samples.map(|sample| {
-        let n = sample.len() as f64;
-        let mean = sample.iter().sum::<f64>() / n;
-        let variance = sample.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-        (mean, (variance / n).sqrt())
-    })
+fn simulated<M: Analyzed>(mechanism: &M, walks: u64) -> [(f64, f64); 2] {
+    let simulation = Simulation {
+        real: RealWalks::Own { origin: Origin::Initial, steps: 100 },
+        start: Start::First,
+        walks,
+        seed: 2026,
+        levels: &[],
+        etas: &[],
+    };
+    let found = simulate(mechanism, simulation, &unobserved).unwrap();
+    [found.wrong_state_share, found.mean_distance_nats].map(|e| (e.mean, e.standard_error))
 }
 
 /// Within four standard errors, and the rounding of a figure with two digits.
@@ -125,6 +102,21 @@ fn roads_at_two_per_nat() {
     let [w, d] = simulated(&cells(&model, "2", Calibration::Exact), 2000);
     println!("exact: {w:?} {d:?}");
     assert!(agrees(w, 0.061) && agrees(d, 0.06), "{w:?} {d:?}");
+}
+
+/// What a delay buys on roads, at one unit of epsilon per nat: a real walk that turns off is only
+/// followed by a release that knows in time.
+#[test]
+fn roads_in_blocks_at_one_per_nat() {
+    let Some(model) = roads() else { return };
+    let known = [("1", 0.77, 1000), ("5", 0.26, 500), ("10", 0.06, 500), ("all", 0.002, 500)];
+    for (length, wrong, walks) in known {
+        let design = exponential(Distance::Symmetric, "0.5");
+        let blocks = blocks(&model, design, radius("1", "1"), length);
+        let [w, d] = simulated(&blocks, walks);
+        println!("blocks of {length}: {w:?} {d:?}");
+        assert!(agrees(w, wrong), "{length}: {w:?} {d:?}");
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(crate) struct MechanismArgs {
     /// `chen` or `exponential-hamming`; or a file from `veilwalk tune -o`, which holds everything
     /// below
     #[arg(long, value_name = "NAME|FILE", default_value = "auto", value_parser = parse_mechanism)]
-    mechanism: Named,
+    pub(super) mechanism: Named,
 
     /// The privacy parameter, a decimal or a fraction such as 0.5 or 1/3: the release changes the
     /// odds between two protected walks by a factor of at most exp(E), so smaller is more private
@@ -74,7 +74,7 @@ pub(crate) struct MechanismArgs {
 
     /// Override the rule: permute-and-flip or exponential
     #[arg(long, value_name = "NAME")]
-    rule: Option<Rule>,
+    pub(super) rule: Option<Rule>,
 
     /// Override the chain weight, from 0 up: how much a move's own unlikeliness counts against it
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
@@ -83,7 +83,7 @@ pub(crate) struct MechanismArgs {
     /// How the scale is found: by the proven formula, or the largest whose exact loss keeps the
     /// promise. `cell` is calibrated exactly unless told otherwise, all others by the formula
     #[arg(long, value_enum, value_name = "HOW")]
-    calibrate: Option<Calibrate>,
+    pub(super) calibrate: Option<Calibrate>,
 }
 
 /// How a scale is found.
@@ -142,12 +142,17 @@ pub(crate) struct Chosen {
 /// What the flags and the mechanism file say together.
 #[derive(Debug)]
 pub(crate) struct Settled<'a> {
-    flags: &'a MechanismArgs,
+    pub(super) flags: &'a MechanismArgs,
     file: Option<(&'a Path, MechanismFile)>,
     pub(crate) promise: Promise,
 }
 
 impl MechanismArgs {
+    /// Whether any of it was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.mechanism != Named::Auto || self.epsilon.is_some() || self.unit().is_some()
+    }
+
     /// Makes the mechanism on a model.
     pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
         self.settled()?.on(model)
@@ -235,20 +240,24 @@ impl Settled<'_> {
 
     /// The choices, with the name they go by, if they go with the chain and the unit.
     pub(crate) fn design(&self, chain: &Chain) -> Result<(String, Design)> {
-        let flags = self.flags;
-        let preset = match (&flags.mechanism, &self.file) {
+        let preset = match (&self.flags.mechanism, &self.file) {
             (_, Some((path, file))) => return described(path, file, chain),
             (Named::Preset(preset), _) => *preset,
             _ if Cells::affordable(chain).is_ok() => Preset::Cell,
             _ => Preset::Sharp,
         };
-        let base = preset.design();
+        self.with_overrides(preset, preset.design())
+    }
+
+    /// A named mechanism's choices, with those that flags override, if they go with the unit.
+    pub(super) fn with_overrides(&self, preset: Preset, base: Design) -> Result<(String, Design)> {
+        let flags = self.flags;
         let design = Design {
             distance: flags.distance.unwrap_or(base.distance),
             rule: flags.rule.unwrap_or(base.rule),
             chain_weight: flags.chain_weight.unwrap_or(base.chain_weight),
         };
-        if design != base {
+        if design != preset.design() {
             return Ok((format!("{preset} with {design}"), design));
         }
         if preset.counts_substitutions() && flags.radius.is_some() {

@@ -1,5 +1,6 @@
 //! The flags that several subcommands share, and words for what they print.
 
+mod block;
 mod chain;
 mod mechanism;
 
@@ -8,7 +9,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-pub(crate) use chain::{ChainArgs, ChainOptions, start, state, tell};
+pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_in_words};
+pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs, calibrated};
 
 /// How results are printed.
@@ -47,6 +49,11 @@ pub(crate) fn thousands(number: usize) -> String {
         out.push(digit);
     }
     out
+}
+
+/// How many there are in a second, with thousands set apart.
+pub(crate) fn rate(count: u64, seconds: f64) -> String {
+    thousands((count as f64 / seconds.max(1e-3)).round() as usize)
 }
 
 /// Reads a file whole, or says what is wrong with it.

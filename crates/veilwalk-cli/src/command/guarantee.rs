@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use serde_json::json;
-use veilwalk::guarantee::{Calibrated, Coverage, Effort, Guarantee};
+use veilwalk::guarantee::{BlockEffort, BlockGuarantee, Calibrated, Coverage, Effort, Guarantee};
+use veilwalk::mechanism::BlockLength;
 use veilwalk::mechanism::cell::{Calibration, CellScale};
 use veilwalk::{Distance, Mechanism};
 
-use crate::args::{Calibrate, ChainArgs, Chosen, Format, MechanismArgs};
+use crate::args::{BlockArgs, Calibrate, ChainArgs, Chosen, Format, MechanismArgs};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -24,17 +25,24 @@ pub(crate) struct Args {
     #[command(flatten)]
     mechanism: MechanismArgs,
 
+    #[command(flatten)]
+    block: BlockArgs,
+
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
-    /// Compare all pairs of states, however long it takes
+    /// Compare all pairs of states, however long it takes; with --block, spend minutes on exact
+    /// losses
     #[arg(long)]
     all_pairs: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let model = args.chain.model()?;
+    if let Some(length) = args.block.length()? {
+        return of_blocks(args, length);
+    }
+    let model = args.chain.any_model()?;
     let chosen = args.mechanism.on(&model)?;
     let effort = if args.all_pairs { Effort::UNLIMITED } else { Effort::default() };
     let guarantee = with_progress("comparing states", |watch| {
@@ -79,6 +87,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What is promised of walks that are released in blocks.
+fn of_blocks(args: &Args, length: BlockLength) -> Result<()> {
+    let model = args.chain.model()?;
+    let chosen = args.mechanism.settled()?.block_on(&model, length)?;
+    let effort = if args.all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
+    let mut guarantee = with_progress("comparing blocks", |watch| {
+        BlockGuarantee::new(&chosen.mechanism, effort, watch)
+    })?;
+    guarantee.mechanism = chosen.name;
+    match args.format {
+        Format::Json => {
+            let answer = serde_json::to_value(&guarantee)?;
+            terminal::print(format_args!("{answer:#}"))
+        }
+        Format::Text => terminal::print(guarantee.to_string().trim_end()),
+    }
 }
 
 /// What an exact calibration gained, and what it gave up.

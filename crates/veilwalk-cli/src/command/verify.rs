@@ -8,11 +8,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use veilwalk::analysis::tune::name_of;
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::Unit;
+use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
 use veilwalk::{Design, Model, Preset, Promise, StateId};
-use veilwalk_io::{GuaranteePart, Manifest, WalkOptions, WalkReader, hash_file};
+use veilwalk_io::{BlockPart, GuaranteePart, Manifest, WalkOptions, WalkReader, hash_file};
 
-use super::privatize::{guarantee_part, scales_in_force};
+use super::privatize::{block_part, guarantee_part, scales_in_force};
 use crate::args::{Calibrate, ChainArgs, calibrated, counted};
 use crate::terminal;
 
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.release.display();
     let manifest = Manifest::read_for(&args.release)?;
-    let model = args.chain.model()?;
+    let model = args.chain.any_model()?;
     let chain = model.chain();
     if chain.hash().to_string() != manifest.chain.hash {
         bail!(
@@ -57,15 +57,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut steps = 0u64;
     while let Some(row) = reader.next_row()? {
         let Some(state) = chain.state(row.state) else {
-            bail!("{name}, line {}: {:?} is not a state of the chain", row.line, row.state);
+            bail!("{name}, {}: {:?} is not a state of the chain", row.place, row.state);
         };
         steps += 1;
         if let Some(previous) = last.insert(row.trajectory.to_owned(), state)
             && !chain.allows(previous, state)
         {
             bail!(
-                "{name}, line {}: the chain cannot move from {:?} to {:?}",
-                row.line,
+                "{name}, {}: the chain cannot move from {:?} to {:?}",
+                row.place,
                 chain.label(previous),
                 row.state
             );
@@ -118,14 +118,29 @@ fn recompute(manifest: &Manifest, model: &Arc<Model>) -> Result<()> {
     };
     let promise = Promise { epsilon: promised.epsilon.parse()?, unit };
     let calibrate = Calibrate::named(&told.calibration)?;
-    let (mechanism, _) = calibrated(model, design, promise, calibrate)?;
+    let (scale, block) = match &told.block {
+        None => (scales_in_force(&calibrated(model, design, promise, calibrate)?.0), None),
+        Some(block) => {
+            let length = match (block.length.parse()?, block.longest_walk) {
+                (BlockLength::Whole { .. }, Some(longest)) => BlockLength::Whole { longest },
+                (length, _) => length,
+            };
+            let mechanism = BlockMechanism::new(model.clone(), design, promise, length)?;
+            (vec![mechanism.scale().eta().to_string()], Some(block_part(&mechanism)))
+        }
+    };
     let agree = |what: &str, told: String, found: String| {
         if told == found {
             return Ok(());
         }
         bail!("the manifest says {what} {told}, and what it promises gives {found}")
     };
-    agree("scale", told.scale.join(" to "), scales_in_force(&mechanism).join(" to "))?;
+    agree("scale", told.scale.join(" to "), scale.join(" to "))?;
+    let rounding = |block: &Option<BlockPart>| match block {
+        Some(block) => format!("{:.6e}", block.rounding_cost),
+        None => "none".to_owned(),
+    };
+    agree("rounding cost", rounding(&told.block), rounding(&block))?;
     let named = name_of(design, unit).map(|preset| preset.name());
     let known = Preset::NAMES.iter().any(|(name, _)| *name == told.name);
     if known && named != Some(told.name.as_str()) {

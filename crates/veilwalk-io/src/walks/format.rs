@@ -1,6 +1,9 @@
 //! The formats of walks and releases, and how they are told apart.
 
+use std::fs::File;
 use std::path::Path;
+
+use crate::compression::{Compression, peek};
 
 /// How rows are written in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,24 +14,68 @@ pub enum WalkFormat {
     Tsv,
     /// One JSON object on each line.
     Ndjson,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow IPC, as a file (which Feather is too).
+    ArrowFile,
+    /// Arrow IPC, as a stream.
+    ArrowStream,
 }
 
 impl WalkFormat {
-    /// The format that a file's extension stands for: `.csv`, `.tsv`, and `.ndjson` or
-    /// `.jsonl`.
+    /// The format that a file's extension stands for: `.csv`, `.tsv`, `.ndjson` or `.jsonl`, which
+    /// may be followed by `.gz` or `.zst`; `.parquet`; `.arrow`, `.feather` or `.ipc` for a file of
+    /// Arrow, and `.arrows` for a stream.
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-        match extension.as_str() {
-            "csv" => Some(Self::Csv),
-            "tsv" => Some(Self::Tsv),
-            "ndjson" | "jsonl" => Some(Self::Ndjson),
+        let extension = |name: &Path| Some(name.extension()?.to_str()?.to_ascii_lowercase());
+        let packed = Compression::from_path(path) != Compression::None;
+        let inner = if packed { Path::new(path.file_stem()?) } else { path };
+        let format = match extension(inner)?.as_str() {
+            "csv" => Self::Csv,
+            "tsv" => Self::Tsv,
+            "ndjson" | "jsonl" => Self::Ndjson,
+            "parquet" => Self::Parquet,
+            "arrow" | "feather" | "ipc" => Self::ArrowFile,
+            "arrows" => Self::ArrowStream,
+            _ => return None,
+        };
+        (format.is_text() || !packed).then_some(format)
+    }
+
+    /// The format of a file: the one that is given, or that its extension stands for, or that its
+    /// first bytes tell. None if it can only be told by its first line.
+    pub(crate) fn of_file(path: &Path, given: Option<Self>) -> Option<Self> {
+        given.or_else(|| Self::from_path(path)).or_else(|| {
+            if !path.is_file() {
+                return None;
+            }
+            let (first, _) = peek(File::open(path).ok()?, &Self::MAGICS).ok()?;
+            Self::of_magic(&first)
+        })
+    }
+
+    /// Whether it is lines of text.
+    #[must_use]
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv | Self::Ndjson)
+    }
+
+    /// The format of columns that starts with these bytes, if it is one.
+    pub(crate) fn of_magic(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [b'P', b'A', b'R', b'1', ..] => Some(Self::Parquet),
+            [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(Self::ArrowFile),
+            [0xff, 0xff, 0xff, 0xff, ..] => Some(Self::ArrowStream),
             _ => None,
         }
     }
 
+    /// The first bytes that tell formats of columns.
+    pub(crate) const MAGICS: [&[u8]; 3] = [b"PAR1", b"ARROW1", &[0xff; 4]];
+
     /// The format of a file that starts with this line.
-    pub(super) fn of_line(line: &str) -> Self {
+    pub(crate) fn of_line(line: &str) -> Self {
         match line.trim_start().starts_with('{') {
             true => Self::Ndjson,
             false => Self::Csv,
@@ -49,5 +96,12 @@ mod tests {
         assert_eq!(of("a.jsonl"), Some(WalkFormat::Ndjson));
         assert_eq!(of("a.txt"), None);
         assert_eq!(of("csv"), None);
+        assert_eq!(of("a.csv.gz"), Some(WalkFormat::Csv));
+        assert_eq!(of("a.jsonl.ZST"), Some(WalkFormat::Ndjson));
+        assert_eq!(of("a.gz"), None);
+        assert_eq!(of("a.parquet"), Some(WalkFormat::Parquet));
+        assert_eq!(of("a.parquet.gz"), None);
+        assert_eq!(of("a.feather"), Some(WalkFormat::ArrowFile));
+        assert_eq!(of("a.arrows"), Some(WalkFormat::ArrowStream));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Lines of different trajectories may alternate; within one, the order of the lines is the order of
 //! the steps. Rows are read one at a time into the same buffers, and a row is given out as soon as
-//! its line is complete, so a pipe can be answered line by line.
+//! its line is complete, so a pipe can be answered line by line. Parquet and Arrow are read batch by
+//! batch, and given out in the same rows.
 
 mod format;
 mod ndjson;
@@ -12,8 +13,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::columns::{self, ColumnReader, Rows};
+use crate::compression::{Compression, Peeked, peek, unpeeked};
 use crate::lines::{Blank, Lines};
-use crate::read_error::{ReadError, ReadErrorKind};
+use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::table::{Record, Table};
 
 use ndjson::Objects;
@@ -39,7 +42,7 @@ pub use options::{ColumnRole, WalkOptions};
 /// assert_eq!(row.kept.collect::<Vec<_>>(), ["8:00"]);
 /// # Ok::<(), veilwalk_io::ReadError>(())
 /// ```
-pub struct WalkReader<R> {
+pub struct WalkReader<R: Read> {
     source: Source<R>,
     /// The columns in the order of the roles: trajectory, state, then those kept.
     columns: Vec<usize>,
@@ -48,12 +51,13 @@ pub struct WalkReader<R> {
 }
 
 #[expect(clippy::large_enum_variant, reason = "there is one for a whole file")]
-enum Source<R> {
-    Table(Table<R>),
-    Objects { lines: Lines<R>, objects: Objects },
+enum Source<R: Read> {
+    Table(Table<Peeked<R>>),
+    Objects { lines: Lines<Peeked<R>>, objects: Objects },
+    Columns(Rows<Peeked<R>>),
 }
 
-impl WalkReader<File> {
+impl WalkReader<Box<dyn Read + Send>> {
     /// Opens a file. If the options leave the format open, the file's extension tells it, or else
     /// its first line.
     ///
@@ -61,8 +65,18 @@ impl WalkReader<File> {
     ///
     /// As [`WalkReader::new`], and if the file cannot be opened.
     pub fn open(path: &Path, mut options: WalkOptions) -> Result<Self, ReadError> {
-        options.format = options.format.or_else(|| WalkFormat::from_path(path));
-        Self::from_lines(Lines::open(path)?, options)
+        options.format = WalkFormat::of_file(path, options.format);
+        match options.format {
+            Some(format @ (WalkFormat::Parquet | WalkFormat::ArrowFile)) => {
+                Ok(Self::from_columns(ColumnReader::open(path, format, &options)?, options))
+            }
+            _ => {
+                let name = path.display().to_string();
+                let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
+                let file = File::open(path).map_err(fail)?;
+                Self::start(Box::new(file), &name, options, Compression::from_path(path))
+            }
+        }
     }
 }
 
@@ -77,10 +91,40 @@ impl<R: Read> WalkReader<R> {
     /// If there is no header line, or it lacks a column of the options, or the options ask for one
     /// column twice.
     pub fn new(input: R, name: &str, options: WalkOptions) -> Result<Self, ReadError> {
-        Self::from_lines(Lines::new(input, name), options)
+        Self::start(input, name, options, Compression::None)
     }
 
-    fn from_lines(mut lines: Lines<R>, options: WalkOptions) -> Result<Self, ReadError> {
+    fn start(
+        input: R,
+        name: &str,
+        mut options: WalkOptions,
+        expected: Compression,
+    ) -> Result<Self, ReadError> {
+        let fail = |error| ReadError::new(name, None, ReadErrorKind::from_io(error));
+        let magics = if options.format.is_none() { &WalkFormat::MAGICS[..] } else { &[] };
+        let (first, input) = peek(input, magics).map_err(fail)?;
+        options.format = options.format.or_else(|| WalkFormat::of_magic(&first));
+        match options.format {
+            Some(WalkFormat::ArrowStream) => {
+                let reader = ColumnReader::stream(input, name, &options)?;
+                Ok(Self::from_columns(reader, options))
+            }
+            Some(format) if !format.is_text() => Err(columns::needs_file(name, format)),
+            _ => {
+                let mut lines = Lines::new(input, name);
+                lines.expect_compression(expected)?;
+                Self::from_lines(lines, options)
+            }
+        }
+    }
+
+    fn from_columns(reader: ColumnReader<Peeked<R>>, options: WalkOptions) -> Self {
+        let name = reader.columns.file.clone();
+        let columns = (0..options.columns().count()).collect();
+        Self { source: Source::Columns(Rows::new(reader)), columns, options, name }
+    }
+
+    fn from_lines(mut lines: Lines<Peeked<R>>, options: WalkOptions) -> Result<Self, ReadError> {
         options.check().map_err(|kind| lines.error(kind))?;
         let name = lines.name().to_owned();
         let format = match options.format {
@@ -94,14 +138,38 @@ impl<R: Read> WalkReader<R> {
                     .map_err(|kind| table.lines().error_at(table.header_line(), kind))?;
                 (Source::Table(table), columns)
             }
-            WalkFormat::Ndjson => {
-                let names: Vec<String> = options.columns().map(|(_, n)| n.to_owned()).collect();
-                let columns = (0..names.len()).collect();
-                let objects = Objects::new(names);
-                (Source::Objects { lines, objects }, columns)
-            }
+            _ => (Source::objects(lines, &options), (0..options.columns().count()).collect()),
         };
         Ok(Self { source, columns, options, name })
+    }
+
+    /// What has been found out about the text, for reading parts of it on their own.
+    pub(crate) fn layout(self) -> Layout {
+        let format = self.format();
+        let Self { source, columns, options, name } = self;
+        let (header, header_line) = match &source {
+            Source::Table(table) => (table.header().to_vec(), table.header_line()),
+            Source::Objects { .. } | Source::Columns(_) => (Vec::new(), 0),
+        };
+        Layout { name, options, format, header, header_line, columns }
+    }
+
+    /// Reads whole lines from the middle of a file, of which the first has this number.
+    pub(crate) fn within(layout: &Layout, input: R, first_line: u64) -> Self {
+        let lines = Lines::from_line(unpeeked(input), &layout.name, first_line);
+        let source = match layout.delimiter() {
+            Some(delimiter) => {
+                let header = layout.header.clone();
+                Source::Table(Table::within(lines, delimiter, header, layout.header_line))
+            }
+            None => Source::objects(lines, &layout.options),
+        };
+        Self {
+            source,
+            columns: layout.columns.clone(),
+            options: layout.options.clone(),
+            name: layout.name.clone(),
+        }
     }
 
     /// The format that is read.
@@ -113,6 +181,7 @@ impl<R: Read> WalkReader<R> {
                 _ => WalkFormat::Csv,
             },
             Source::Objects { .. } => WalkFormat::Ndjson,
+            Source::Columns(ref rows) => rows.reader.columns.format,
         }
     }
 
@@ -132,6 +201,10 @@ impl<R: Read> WalkReader<R> {
     /// If the line is not as the format and the options say. Reading on after an error is not
     /// meaningful.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, ReadError> {
+        let place: fn(u64) -> Place = match &self.source {
+            Source::Columns(_) => Place::Row,
+            _ => Place::Line,
+        };
         let record = match &mut self.source {
             Source::Table(table) => table.next_record()?,
             Source::Objects { lines, objects } => match lines.advance(Blank::Skip)? {
@@ -141,12 +214,14 @@ impl<R: Read> WalkReader<R> {
                     Err(kind) => return Err(lines.error_at(lines.number(), kind)),
                 },
             },
+            Source::Columns(rows) => rows.next_record()?,
         };
         let Some(record) = record else {
             return Ok(None);
         };
         let row = Row {
             line: record.line,
+            place: place(record.line),
             trajectory: record.get(self.columns[0]),
             state: record.get(self.columns[1]),
             kept: Kept { record, columns: self.columns[2..].iter() },
@@ -156,15 +231,48 @@ impl<R: Read> WalkReader<R> {
             if field.is_empty() {
                 let column = column.clone();
                 let kind = ReadErrorKind::EmptyField { column };
-                return Err(ReadError::new(&self.name, Some(row.line), kind));
+                return Err(ReadError::at(&self.name, row.place, kind));
             }
         }
         Ok(Some(row))
     }
 }
 
+impl<R: Read> Source<R> {
+    fn objects(lines: Lines<Peeked<R>>, options: &WalkOptions) -> Self {
+        let names = options.columns().map(|(_, name)| name.to_owned()).collect();
+        Self::Objects { lines, objects: Objects::new(names) }
+    }
+}
+
+/// What is known of a text of walks once its header has been read.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) name: String,
+    pub(crate) options: WalkOptions,
+    pub(crate) format: WalkFormat,
+    pub(crate) header: Vec<String>,
+    header_line: u64,
+    /// The columns in the order of the roles: trajectory, state, then those kept.
+    pub(crate) columns: Vec<usize>,
+}
+
+impl Layout {
+    /// What stands between the fields of a table.
+    pub(crate) fn delimiter(&self) -> Option<u8> {
+        match self.format {
+            WalkFormat::Csv => Some(b','),
+            WalkFormat::Tsv => Some(b'\t'),
+            _ => None,
+        }
+    }
+}
+
 /// The places in a header of the columns that the options ask for.
-fn find_columns(options: &WalkOptions, header: &[String]) -> Result<Vec<usize>, ReadErrorKind> {
+pub(crate) fn find_columns(
+    options: &WalkOptions,
+    header: &[String],
+) -> Result<Vec<usize>, ReadErrorKind> {
     let find = |(role, name): (ColumnRole, &str)| {
         let mut places = (0..header.len()).filter(|&place| header[place].trim() == name.trim());
         match (places.next(), places.next()) {
@@ -184,7 +292,7 @@ fn find_columns(options: &WalkOptions, header: &[String]) -> Result<Vec<usize>, 
     options.columns().map(find).collect()
 }
 
-impl<R> std::fmt::Debug for WalkReader<R> {
+impl<R: Read> std::fmt::Debug for WalkReader<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WalkReader").field("options", &self.options).finish_non_exhaustive()
     }
@@ -194,8 +302,10 @@ impl<R> std::fmt::Debug for WalkReader<R> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Row<'a> {
-    /// The line it starts on, from one.
+    /// The line it starts on, or the row of a table that is not text, from one.
     pub line: u64,
+    /// The same, for messages.
+    pub place: Place,
     /// The name of the trajectory; not empty.
     pub trajectory: &'a str,
     /// The label of the state; not empty.

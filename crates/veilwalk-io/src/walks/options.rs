@@ -34,7 +34,7 @@ impl Default for WalkOptions {
 
 impl WalkOptions {
     /// The columns with their roles: trajectory, state, then those kept.
-    pub(super) fn columns(&self) -> impl Iterator<Item = (ColumnRole, &str)> {
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (ColumnRole, &str)> {
         let first = [
             (ColumnRole::Trajectory, self.trajectory_column.as_str()),
             (ColumnRole::State, self.state_column.as_str()),
@@ -44,7 +44,7 @@ impl WalkOptions {
     }
 
     /// Refuses a column with two roles, so that no release can hold the states it hides.
-    pub(super) fn check(&self) -> Result<(), ReadErrorKind> {
+    pub(crate) fn check(&self) -> Result<(), ReadErrorKind> {
         let mut roles = HashMap::new();
         for (second, column) in self.columns() {
             if let Some(first) = roles.insert(column.trim(), second) {

@@ -15,7 +15,8 @@
 //! - [`bounds`]: closed-form bounds as published, and ones that hold.
 //! - [`typical`]: how likely the released walk is one that the chain would typically make.
 //! - [`tune`](mod@tune): which member of the family serves an aim best on a chain.
-//! - [`simulate`]: the real sampler on all cores, an independent route to the same figures.
+//! - [`simulate`]: the real sampler on all cores, an independent route to the same figures, and the
+//!   only one for blocks over the chain's own walks ([`OwnWalks`]).
 //!
 //! Conventions: `x` is the real state, `z` the last released one, and `V(x, z) = d(z, x)` the
 //! distance from the released state to the real one. In a step the real state moves first, to `x'`,
@@ -27,6 +28,7 @@
 //! Everything here is `f64`: nothing here decides a release. Sums are taken in a fixed order, so
 //! results do not depend on the number of threads.
 
+mod analyzed;
 pub mod bounds;
 pub mod drift;
 mod figures;
@@ -36,13 +38,16 @@ pub mod given_walks;
 pub mod joint;
 mod kernels;
 pub mod long_run;
+mod own_walks;
 pub mod profile;
 mod progress;
 pub mod simulate;
 pub mod tune;
 pub mod typical;
 
+pub use analyzed::Analyzed;
 pub use figures::{DistanceLaw, EntropyFigures, Exceedance, Utility};
+pub use own_walks::OwnWalks;
 pub use progress::{Observer, Progress, Stage, Stopped, unobserved};
 
 use crate::chain::{Chain, StateId};

@@ -12,9 +12,8 @@ use serde::Serialize;
 
 use super::figures::entropy_rate;
 use super::progress::{Observer, Stage, Stopped, report};
-use super::{Origin, edge_weights};
+use super::{Analyzed, Origin, OwnWalks, edge_weights};
 use crate::chain::{Chain, StateId};
-use crate::mechanism::{Mechanism, Workspace};
 use crate::random::{Source, Words};
 use crate::session::Start;
 
@@ -126,8 +125,8 @@ const BATCHES_AT_A_TIME: u64 = 16;
 /// # Panics
 ///
 /// If a given walk is empty.
-pub fn simulate(
-    mechanism: &Mechanism,
+pub fn simulate<M: Analyzed>(
+    mechanism: &M,
     simulation: Simulation<'_>,
     observer: Observer<'_>,
 ) -> Result<SimulatedUtility, Stopped> {
@@ -204,36 +203,29 @@ impl Sums {
     }
 }
 
-struct Simulator<'a> {
-    mechanism: &'a Mechanism,
+struct Simulator<'a, M> {
+    mechanism: &'a M,
     simulation: Simulation<'a>,
     steps: usize,
     rate: Option<f64>,
     weights: Vec<f64>,
-    /// Running totals of the probabilities of each row.
-    cumulative: Vec<f64>,
+    own_walks: OwnWalks<'a>,
 }
 
-impl<'a> Simulator<'a> {
-    fn new(mechanism: &'a Mechanism, simulation: Simulation<'a>) -> Self {
+impl<'a, M: Analyzed> Simulator<'a, M> {
+    fn new(mechanism: &'a M, simulation: Simulation<'a>) -> Self {
         let chain = mechanism.model().chain();
         let steps = match simulation.real {
             RealWalks::Given(walk) => walk.len().checked_sub(1).expect("a walk has a first state"),
             RealWalks::Own { steps, .. } => steps,
         };
-        let rows = chain.states().flat_map(|i| {
-            chain.probabilities(i).iter().scan(0.0, |sum, p| {
-                *sum += p;
-                Some(*sum)
-            })
-        });
         Self {
             mechanism,
             simulation,
             steps,
             rate: entropy_rate(chain),
             weights: edge_weights(chain),
-            cumulative: rows.collect(),
+            own_walks: OwnWalks::new(chain),
         }
     }
 
@@ -258,42 +250,42 @@ impl<'a> Simulator<'a> {
             source.open(self.mechanism.fingerprint()).expect("a seed needs no operating system");
         let key = randomness.walk(format!("simulation batch {batch}").as_bytes());
         let words = randomness.at(&key, 0, None);
-        let mut workspace = Workspace::default();
+        let mut space = M::Space::default();
         let mut sums = self.empty();
         let first = batch * WALKS_PER_BATCH;
         for _ in first..(first + WALKS_PER_BATCH).min(self.simulation.walks) {
-            self.walk(words, &mut workspace, &mut sums);
+            self.walk(words, &mut space, &mut sums);
         }
         sums
     }
 
-    fn walk(&self, words: &mut impl Words, workspace: &mut Workspace, sums: &mut Sums) {
+    fn walk(&self, words: &mut impl Words, space: &mut M::Space, sums: &mut Sums) {
         let model = self.mechanism.model();
         let chain = model.chain();
-        let mut x = match self.simulation.real {
-            RealWalks::Given(walk) => walk[0],
-            RealWalks::Own { origin: Origin::Initial, .. } => chain.initial().draw(words),
-            RealWalks::Own { origin: Origin::At(state), .. } => state,
+        let drawn;
+        let reals: &[StateId] = match self.simulation.real {
+            RealWalks::Given(walk) => walk,
+            RealWalks::Own { origin, steps } => {
+                drawn = self.own_walks.walk(origin, steps, words);
+                &drawn
+            }
         };
-        let mut z = match self.simulation.start {
+        let first = match self.simulation.start {
             Start::Initial => chain.initial().draw(words),
-            Start::First => x,
+            Start::First => reals[0],
             Start::At(state) => state,
         };
+        let mut answers = Vec::with_capacity(reals.len());
+        answers.push(first);
+        self.mechanism.release_after(first, &reals[1..], words, space, &mut answers);
         let levels = self.simulation.levels;
         let mut above = vec![0u32; levels.len()];
         let mut ever = vec![false; levels.len()];
         let (mut distance, mut wrong, mut released, mut real) = (0.0, 0u32, 0.0, 0.0);
-        for t in 0..=self.steps {
+        for (t, (&x, &z)) in reals.iter().zip(&answers).enumerate() {
             if t > 0 {
-                let next = match self.simulation.real {
-                    RealWalks::Given(walk) => walk[t],
-                    RealWalks::Own { .. } => self.real_move(chain, x, words),
-                };
-                real += self.weight(chain, x, next);
-                let y = self.mechanism.step(z, next, words, workspace);
-                released += self.weight(chain, z, y);
-                (x, z) = (next, y);
+                real += self.weight(chain, reals[t - 1], x);
+                released += self.weight(chain, answers[t - 1], z);
             }
             let v = model.directed().between(z, x).as_f64();
             if t > 0 {
@@ -323,14 +315,6 @@ impl<'a> Simulator<'a> {
                 }
             }
         }
-    }
-
-    fn real_move(&self, chain: &Chain, from: StateId, words: &mut impl Words) -> StateId {
-        let cumulative = &self.cumulative[chain.row(from)];
-        let total = cumulative.last().expect("every state has a successor");
-        let u = (words.word() >> 11) as f64 * 2f64.powi(-53) * total;
-        let place = cumulative.partition_point(|&upto| upto <= u);
-        chain.successors(from)[place.min(cumulative.len() - 1)]
     }
 
     /// `−ln P` of a move; infinite for one that the chain does not have.

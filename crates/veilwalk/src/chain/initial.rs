@@ -99,6 +99,19 @@ impl Initial {
         Ok(Self { cumulative })
     }
 
+    /// Running totals of the weights, one for each state: the exact distribution in numbers.
+    #[must_use]
+    pub fn running_totals(&self) -> &[u64] {
+        &self.cumulative
+    }
+
+    /// The distribution with these running totals; `None` if they go down or end at zero.
+    #[must_use]
+    pub fn from_running_totals(totals: Vec<u64>) -> Option<Self> {
+        let positive = totals.last().is_some_and(|&total| total > 0);
+        (positive && totals.is_sorted()).then_some(Self { cumulative: totals })
+    }
+
     /// The probability of a state.
     #[must_use]
     pub fn probability(&self, state: StateId) -> f64 {

@@ -2,32 +2,59 @@
 
 use std::fmt;
 
-use super::cover::radius_reaching;
+use super::cover::{SuggestedRadii, radius_reaching};
 use super::example::{Covered, Example};
 use super::loss::{Coverage, Figures};
-use super::report::{Guarantee, LossFigures, ScaleInForce};
+use super::report::{Alternatives, Guarantee, LossFigures, Release, ScaleInForce};
 use super::rounding::shown_up;
 
 const WIDTH: usize = 96;
 
 impl fmt::Display for Guarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        paragraph(f, &self.promise())?;
-        paragraph(f, &self.meaning())?;
+        let promised = Promised {
+            mechanism: &self.mechanism,
+            epsilon: self.epsilon,
+            radius_nats: self.radius_nats,
+            substitutions: self.substitutions,
+            states: self.states,
+            vacuous: self.vacuous,
+            suggested_radii: self.suggested_radii,
+        };
+        paragraph(f, &promised.promise())?;
+        paragraph(f, &promised.meaning())?;
         if let Some(example) = &self.example {
             paragraph(f, &example.sentence())?;
         }
-        self.cover_lines(f)?;
+        let scale = match self.scale {
+            ScaleInForce::Uniform(scale) => format!("{scale:.7}"),
+            ScaleInForce::PerState { min, max } => {
+                format!("{min:.7} to {max:.7}, by the last released state")
+            }
+        };
+        let covered = (self.covered_states, self.covered_pairs);
+        cover_lines(f, self.states, covered, self.alternatives, &scale)?;
         self.loss_lines(f)?;
         if !self.vacuous {
-            self.release_lines(f)?;
+            release_lines(f, &self.releases)?;
         }
-        self.radius_lines(f)
+        radius_lines(f, self.suggested_radii)
     }
 }
 
-impl Guarantee {
-    fn promise(&self) -> String {
+/// What is promised, whatever keeps it.
+pub(super) struct Promised<'a> {
+    pub(super) mechanism: &'a str,
+    pub(super) epsilon: f64,
+    pub(super) radius_nats: Option<f64>,
+    pub(super) substitutions: Option<u32>,
+    pub(super) states: usize,
+    pub(super) vacuous: bool,
+    pub(super) suggested_radii: Option<SuggestedRadii>,
+}
+
+impl Promised<'_> {
+    pub(super) fn promise(&self) -> String {
         let unit = match (self.radius_nats, self.substitutions) {
             (Some(radius), _) => format!("within a radius of {}", nats(radius)),
             (_, Some(1)) => "for one replaced state".to_owned(),
@@ -37,7 +64,7 @@ impl Guarantee {
         format!("{mechanism}: epsilon {epsilon} {unit}, on a chain of {states} states.")
     }
 
-    fn meaning(&self) -> String {
+    pub(super) fn meaning(&self) -> String {
         let factor = factor_words(self.epsilon.exp());
         match self.radius_nats {
             Some(radius) if self.vacuous => format!(
@@ -73,27 +100,28 @@ impl Guarantee {
             ),
         }
     }
+}
 
-    fn cover_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all_pairs = self.states as u64 * (self.states as u64 - 1) / 2;
-        writeln!(f, "Who is covered")?;
-        let covered = (self.covered_states * self.states as f64).round();
-        let percent = 100.0 * self.covered_states;
-        let share = format!("{covered} of {} ({percent:.1} %)", self.states);
-        line(f, "states with an alternative", &share)?;
-        line(f, "pairs of states", &format!("{} of {all_pairs}", self.covered_pairs))?;
-        let typical = format!("{}, mean {:.1}", self.alternatives.median, self.alternatives.mean);
-        line(f, "alternatives of a typical state", &typical)?;
-        let scale = match self.scale {
-            ScaleInForce::Uniform(scale) => format!("{scale:.7}"),
-            ScaleInForce::PerState { min, max } => {
-                format!("{min:.7} to {max:.7}, by the last released state")
-            }
-        };
-        line(f, "scale", &scale)?;
-        writeln!(f)
-    }
+pub(super) fn cover_lines(
+    f: &mut fmt::Formatter<'_>,
+    states: usize,
+    (covered_states, covered_pairs): (f64, u64),
+    alternatives: Alternatives,
+    scale: &str,
+) -> fmt::Result {
+    let all_pairs = states as u64 * (states as u64 - 1) / 2;
+    writeln!(f, "Who is covered")?;
+    let covered = (covered_states * states as f64).round();
+    let share = format!("{covered} of {states} ({:.1} %)", 100.0 * covered_states);
+    line(f, "states with an alternative", &share)?;
+    line(f, "pairs of states", &format!("{covered_pairs} of {all_pairs}"))?;
+    let typical = format!("{}, mean {:.1}", alternatives.median, alternatives.mean);
+    line(f, "alternatives of a typical state", &typical)?;
+    line(f, "scale", scale)?;
+    writeln!(f)
+}
 
+impl Guarantee {
     fn loss_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Loss of replacing one state{:>26}{:>12}", "worst", "mean")?;
         let rows = [
@@ -104,7 +132,11 @@ impl Guarantee {
         for (name, loss) in rows {
             let LossFigures { max, mean, pairs, figures, .. } = loss;
             let note = match figures {
-                _ if *pairs == 0 => "  (no such pair)",
+                _ if self.coverage.is_none() && max.is_infinite() => {
+                    writeln!(f, "  {name:<37}{:>14}", "not computed")?;
+                    continue;
+                }
+                _ if self.coverage.is_some() && *pairs == 0 => "  (no such pair)",
                 Figures::Exact => "",
                 Figures::UpperBound => "  (bounds)",
             };
@@ -126,8 +158,12 @@ impl Guarantee {
             writeln!(f, "  {:<37}{walk:>14}  of {promised} promised", "two whole walks")?;
         }
         let compared = match self.coverage {
-            Coverage::AllPairs => "Every two states were compared. Figures are rounded up.",
-            Coverage::TransitionsOnly => {
+            None => {
+                "The chain is too large to compare its states; these are the bounds that are proven. \
+                 Figures are rounded up."
+            }
+            Some(Coverage::AllPairs) => "Every two states were compared. Figures are rounded up.",
+            Some(Coverage::TransitionsOnly) => {
                 "The ends of all transitions were compared; what is marked as bounds follows from \
                  them. Figures are rounded up."
             }
@@ -135,27 +171,30 @@ impl Guarantee {
         wrapped(f, compared, "  ")?;
         writeln!(f)
     }
+}
 
-    fn release_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "For a whole walk, however long")?;
-        for release in &self.releases {
-            let times = match release.times {
-                1 => "released once".to_owned(),
-                times => format!("released {times} times"),
-            };
-            line(f, &times, &format!("epsilon {}", release.epsilon))?;
-        }
-        writeln!(f)
+pub(super) fn release_lines(f: &mut fmt::Formatter<'_>, releases: &[Release]) -> fmt::Result {
+    writeln!(f, "For a whole walk, however long")?;
+    for release in releases {
+        let times = match release.times {
+            1 => "released once".to_owned(),
+            times => format!("released {times} times"),
+        };
+        line(f, &times, &format!("epsilon {}", release.epsilon))?;
     }
+    writeln!(f)
+}
 
-    fn radius_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(radii) = self.suggested_radii else { return Ok(()) };
-        writeln!(f, "Radii worth choosing, in nats")?;
-        for (name, nats) in radii.list() {
-            line(f, name, &radius_reaching(nats).to_string())?;
-        }
-        Ok(())
+pub(super) fn radius_lines(
+    f: &mut fmt::Formatter<'_>,
+    radii: Option<SuggestedRadii>,
+) -> fmt::Result {
+    let Some(radii) = radii else { return Ok(()) };
+    writeln!(f, "Radii worth choosing, in nats")?;
+    for (name, nats) in radii.list() {
+        line(f, name, &radius_reaching(nats).to_string())?;
     }
+    Ok(())
 }
 
 impl Example {
@@ -202,13 +241,13 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
     writeln!(f, "  {name:<37}{value}")
 }
 
-fn paragraph(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+pub(super) fn paragraph(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     wrapped(f, text, "")?;
     writeln!(f)
 }
 
 /// Breaks a text between words.
-fn wrapped(f: &mut fmt::Formatter<'_>, text: &str, indent: &str) -> fmt::Result {
+pub(super) fn wrapped(f: &mut fmt::Formatter<'_>, text: &str, indent: &str) -> fmt::Result {
     let mut used = 0;
     for word in text.split_whitespace() {
         let length = word.chars().count();

@@ -29,7 +29,13 @@
 //! `exp(−c(y))`. Any `k_y` with the property will do; the largest makes the coin come up heads at
 //! least every second time, so that two tries are enough on average however many candidates there
 //! are.
+//!
+//! In a [block](super::block) candidates have a weight besides their cost, and are picked in
+//! proportion to `weight·exp(−cost)`. A weight is `m·2^e` with `m` in (½, 1], a whole number over 2⁵³.
+//! Its power of two joins the halvings, and `m` is one more coin that has to land heads: 53 random bits
+//! are compared with it. Four tries are enough on average.
 
+use super::block::Weight;
 use crate::random::{ExpCoin, Words, uniform_below};
 
 /// Weights for drawing are whole multiples of 2 to the minus this. With fewer than 2²⁴ candidates
@@ -57,34 +63,65 @@ pub(super) fn select(
     }
 }
 
-/// The same for costs above the cheapest that need more than 64 bits, one of which is zero.
-///
-/// What does not fit one coin is split over several: `exp(−(a₁ + a₂ + …)/b)` is the probability that
-/// coins for `a₁`, `a₂`, … all land heads. The first of them is already as good as sure to be tails.
-pub(super) fn select_wide(
-    excesses: &[u128],
+/// A candidate in a block: what it costs above the cheapest, and the weight of what follows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weighed {
+    pub(super) cost: u64,
+    pub(super) weight: Weight,
+}
+
+impl Weighed {
+    /// A power of two that `weight·exp(−cost)` is at most; not much above it.
+    #[inline]
+    fn power(&self, coin: &ExpCoin) -> i64 {
+        self.weight.exponent() - i64::from(coin.halvings(self.cost, u32::MAX))
+    }
+
+    /// Heads with probability `weight·exp(−cost)` over that power.
+    #[inline]
+    fn flip(&self, coin: &ExpCoin, words: &mut impl Words) -> bool {
+        let mantissa = self.weight.mantissa();
+        (mantissa == 1.0 || ((words.word() >> 11) as f64) < mantissa * (1u64 << 53) as f64)
+            && (self.cost == 0
+                || coin.flip_after(coin.halvings(self.cost, u32::MAX), self.cost, words))
+    }
+}
+
+/// The same for candidates with a weight: in proportion to `weight·exp(−cost)`.
+#[inline]
+pub(super) fn select_weighed(
+    candidates: &[Weighed],
     coin: &ExpCoin,
     halvings: &mut Vec<u32>,
     words: &mut impl Words,
 ) -> usize {
-    let part = |excess: u128| u64::try_from(excess).unwrap_or(u64::MAX);
+    let powers = candidates.iter().map(|candidate| candidate.power(coin));
+    let largest = powers.clone().max().expect("every state has a successor");
     halvings.clear();
-    halvings.extend(excesses.iter().map(|&excess| coin.halvings(part(excess), MOST_HALVINGS)));
+    let most = i64::from(MOST_HALVINGS);
+    halvings.extend(powers.map(|power| (largest - power).min(most) as u32));
     let total = total_weight(halvings);
     loop {
         let place = draw(halvings, total, words);
-        let first = part(excesses[place]);
-        let mut rest = excesses[place] - u128::from(first);
-        let mut kept = first == 0 || coin.flip_after(halvings[place], first, words);
-        while kept && rest > 0 {
-            let next = part(rest);
-            rest -= u128::from(next);
-            kept = coin.flip(next, words);
-        }
-        if kept {
+        let candidate = &candidates[place];
+        // The halvings that were more than a draw can count.
+        let more = largest - candidate.power(coin) - i64::from(halvings[place]);
+        if all_zero(more, words) && candidate.flip(coin, words) {
             return place;
         }
     }
+}
+
+/// Whether this many random bits are all zero.
+fn all_zero(mut bits: i64, words: &mut impl Words) -> bool {
+    while bits > 0 {
+        let taken = bits.min(64);
+        if words.word() >> (64 - taken) != 0 {
+            return false;
+        }
+        bits -= taken;
+    }
+    true
 }
 
 #[inline]
@@ -131,36 +168,88 @@ mod tests {
     use super::*;
     use crate::random::{Given, Source};
 
+    /// Weights of one change nothing, not even which words are taken.
     #[test]
-    fn wide_costs_are_drawn_like_narrow_ones() {
+    fn candidates_of_weight_one_are_drawn_as_without() {
         let coin = ExpCoin::new(1000);
         let (mut one, mut two) =
             (Source::seeded(1).words_for_tests(), Source::seeded(1).words_for_tests());
-        let costs = [700, 0, 2500, 90_000, 10];
-        let wide = costs.map(u128::from);
+        let costs = [700, 0, 2500, 20_000, 10];
+        let weighed = costs.map(|cost| Weighed { cost, weight: Weight::ONE });
         let mut space = Vec::new();
         for _ in 0..10_000 {
-            let narrow = select(&costs, &coin, &mut space, &mut one);
-            assert_eq!(select_wide(&wide, &coin, &mut space, &mut two), narrow);
+            let plain = select(&costs, &coin, &mut space, &mut one);
+            assert_eq!(select_weighed(&weighed, &coin, &mut space, &mut two), plain);
         }
     }
 
-    /// Over 2^63, a cost of 2^64 + 2^62 is two and a half: two coins, each of which can refuse.
+    /// What is picked is in proportion to the product, where weight and cost pull the same way and
+    /// where they do not, by hundreds of nats.
     #[test]
-    fn what_does_not_fit_one_coin_takes_several() {
-        let coin = ExpCoin::new(1 << 63);
-        let costs = [0, (1u128 << 64) + (1 << 62)];
-        let mut words = Source::seeded(2).words_for_tests();
-        let n = 1_000_000u32;
+    fn weights_count_as_much_as_costs() {
+        let denominator = 1000u64;
+        let coin = ExpCoin::new(denominator);
+        let weight = |nats: f64| {
+            let bits = nats * std::f64::consts::LOG2_E;
+            let whole = bits.floor();
+            Weight::new((bits - whole).exp2(), whole as i64)
+        };
+        // Costs in nats, and logarithms of weights.
+        let cases: [&[(f64, f64)]; 4] = [
+            &[(0.0, 0.0), (1.0, 0.7), (3.0, 3.3)],
+            &[(0.0, -600.0), (599.5, 0.0), (601.0, 1.0), (2.0, -600.0)],
+            &[(0.0, 0.0), (0.3, 0.2), (20.0, -14.0), (9.0, 6.0)],
+            &[(0.0, -40.0), (36.0, -1.0), (2.0, -36.3)],
+        ];
+        let mut words = Source::seeded(7).words_for_tests();
         let mut space = Vec::new();
-        let second = (0..n).map(|_| select_wide(&costs, &coin, &mut space, &mut words) as u32);
-        let seen = f64::from(second.sum::<u32>());
-        let p = (-2.5f64).exp() / (1.0 + (-2.5f64).exp());
-        let deviation = (f64::from(n) * p * (1.0 - p)).sqrt();
-        assert!((seen - f64::from(n) * p).abs() < 5.0 * deviation, "{seen}");
-        // The second is drawn, its first coin lands heads and its second tails: all again.
-        let mut given = Given(vec![u64::MAX, 1, u64::MAX, (1 << 62) + 12345]);
-        assert_eq!(select_wide(&costs, &coin, &mut space, &mut given), 0);
-        assert!(given.0.is_empty(), "every word was needed");
+        for case in cases {
+            let candidates: Vec<Weighed> = case
+                .iter()
+                .map(|&(cost, log)| {
+                    let cost = (cost * denominator as f64).round() as u64;
+                    Weighed { cost, weight: weight(log) }
+                })
+                .collect();
+            let logs: Vec<f64> = case.iter().map(|(cost, log)| log - cost).collect();
+            let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let total: f64 = logs.iter().map(|log| (log - most).exp()).sum();
+            let n = 400_000u32;
+            let mut seen = vec![0u32; case.len()];
+            for _ in 0..n {
+                seen[select_weighed(&candidates, &coin, &mut space, &mut words)] += 1;
+            }
+            for (&seen, log) in seen.iter().zip(logs) {
+                let p = (log - most).exp() / total;
+                let deviation = (f64::from(n) * p * (1.0 - p)).sqrt();
+                let apart = (f64::from(seen) - f64::from(n) * p).abs();
+                assert!(apart < 5.0 * deviation + 1.0, "{case:?}: {seen} of {n} at {p}");
+            }
+        }
+    }
+
+    /// A candidate that is far below all others still has its chance: 45 zero bits, five of which the
+    /// draw does not count, and a mantissa of three quarters.
+    #[test]
+    fn every_bit_of_an_unlikely_candidate_is_asked_for() {
+        let coin = ExpCoin::new(1);
+        let candidates = [
+            Weighed { cost: 0, weight: Weight::ONE },
+            Weighed { cost: 0, weight: Weight::new(1.5, -46) },
+        ];
+        let mut space = Vec::new();
+        let mut pick = |given: &[u64]| {
+            let mut words = Given(given.to_vec());
+            let place = select_weighed(&candidates, &coin, &mut space, &mut words);
+            assert!(words.0.is_empty(), "every word was needed");
+            place
+        };
+        let (first, second) = (1 << 60, u64::MAX);
+        let quarter = 1u64 << 62;
+        assert_eq!(pick(&[first]), 0);
+        assert_eq!(pick(&[second, 0, 3 * quarter - 1]), 1);
+        assert_eq!(pick(&[second, 0, 3 * quarter, first]), 0);
+        assert_eq!(pick(&[second, 1 << 59, first]), 0);
+        assert_eq!(pick(&[second, (1 << 59) - 1, 0]), 1);
     }
 }

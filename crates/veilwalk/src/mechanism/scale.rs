@@ -33,7 +33,7 @@ use thiserror::Error;
 use super::design::{Design, Distance, Rule};
 use super::promise::{ChainWeight, Promise, Unit};
 use crate::distance::CellsTooLarge;
-use crate::model::Model;
+use crate::model::{Model, TooLarge};
 use crate::nats::Nats;
 use crate::rational::{Rational, gcd};
 
@@ -69,6 +69,9 @@ pub enum ScaleError {
     /// The tables that cells need would not fit.
     #[error(transparent)]
     CellsTooLarge(#[from] CellsTooLarge),
+    /// The scale depends on the largest distance, which only a table of all distances tells.
+    #[error(transparent)]
+    NeedsTables(#[from] TooLarge),
 }
 
 /// The scale that the theorem gives: ε over twice (or once) the sensitivity.
@@ -101,6 +104,7 @@ pub(super) fn scale_at(
             (radius.value().numerator().into(), radius.value().denominator().into())
         }
         (Distance::Directed | Distance::Symmetric, Unit::Substitutions(b)) => {
+            model.require_tables()?;
             let diameter = model.diameter().distance;
             if diameter == Nats::ZERO && model.chain().len() > 1 {
                 return Err(ScaleError::NoDistances);
@@ -203,13 +207,19 @@ impl CostScale {
         Rational::new(self.distance, self.common).expect("the denominator is positive")
     }
 
-    /// The part of a cost that the transition's weight makes, over the same.
-    pub(super) fn weight_cost(self, weight: Nats) -> u64 {
-        self.weight * u64::from(weight.units())
+    /// The factors of distance and weight, and what both are over.
+    #[must_use]
+    pub fn parts(self) -> [u64; 3] {
+        [self.distance, self.weight, self.common]
     }
 
-    pub(super) fn parts(self) -> [u64; 3] {
-        [self.distance, self.weight, self.common]
+    /// The scale with these [parts](Self::parts); `None` if costs could overflow.
+    #[must_use]
+    pub fn from_parts([distance, weight, common]: [u64; 3]) -> Option<Self> {
+        let fits = |factor: u64| u128::from(factor) < Self::FACTOR_LIMIT;
+        let fits =
+            fits(distance) && fits(weight) && common > 0 && u128::from(common) < Self::COMMON_LIMIT;
+        fits.then_some(Self { distance, weight, common })
     }
 }
 

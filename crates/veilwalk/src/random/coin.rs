@@ -99,7 +99,12 @@ impl ExpCoin {
         if x * LOG2_E_BELOW > f64::from(zeros + first.leading_zeros() + 1) {
             return Some(false);
         }
-        let p = libm::exp(-x) * (1u64 << zeros) as f64;
+        // Beyond 63 zeros, `x` less their logarithm: that much rounds twice more, by a relative 2⁻⁵³ of
+        // at most `x` each, which the margin covers as well.
+        let p = match zeros {
+            0..=63 => libm::exp(-x) * (1u64 << zeros) as f64,
+            _ => libm::exp(f64::from(zeros) * std::f64::consts::LN_2 - x),
+        };
         let slack = p * ((x + 1.0) * margin);
         // What follows the zeros is in [u, u + 1) · 2^-63.
         let u = first >> 1;

@@ -30,8 +30,9 @@ impl<W: Words + ?Sized> Words for &mut W {
     }
 }
 
+pub(crate) use enclosure::exp_enclosure;
 #[cfg(test)]
-pub(crate) use enclosure::{exp_enclosure, exp_upper_bound_for_tests};
+pub(crate) use enclosure::exp_upper_bound_for_tests;
 
 /// Words that a test chooses.
 #[cfg(test)]

@@ -4,20 +4,26 @@
 //! waits until a block is full, or until it is told that the walk is over. Where a block ends depends
 //! on the number of the step alone, never on the real walk: a border is part of what is released.
 //!
+//! A [`BlockReleaser`] does this for any number of walks at a time. Each is a [`BlockWalk`] that the
+//! caller holds: where it stands, and the real states that wait. A [`BlockSession`] is one of each.
+//!
 //! # Privacy
 //!
 //! With a keyed source a block that is tried again releases the same states again. The real states of
 //! the whole block decide its randomness, so a block that was cut short by [`BlockSession::finish`]
-//! and then released again in full is two independent releases, which add up.
+//! and then released again in full is two independent releases, which add up. That a walk is over is
+//! told by its length, which is public.
 //!
-//! A block that is not full is made of real states. It is held in memory only, and a session cannot
-//! be saved.
+//! A block that is not full is made of real states. It is held in memory only: a session can be saved
+//! between blocks, where nothing waits, and nowhere else.
 
+use std::fmt;
 use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::{NoSuchState, Start};
+use super::saved::Owner;
+use super::{NoSuchState, ResumeError, Start};
 use crate::chain::StateId;
 use crate::mechanism::{BlockLength, BlockMechanism, BlockWorkspace};
 use crate::random::{Randomness, Source, Unavailable, WalkKey};
@@ -40,6 +46,62 @@ pub enum PushError {
     },
 }
 
+/// A session that cannot be saved, because real states wait for their block to fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{waiting} real {} for the block of {length} to fill, and real states are not saved; save after \
+     a block was released, or finish the walk",
+    if *waiting == 1 { "state waits" } else { "states wait" }
+)]
+pub struct UnfilledBlock {
+    /// How many real states wait.
+    pub waiting: usize,
+    /// How long blocks are.
+    pub length: BlockLength,
+}
+
+/// Where a walk stands: what was released last, and the real states of the block that is not full.
+///
+/// It holds real states, so it is as secret as they are.
+#[derive(Clone)]
+pub struct BlockWalk {
+    key: WalkKey,
+    released: u64,
+    last: Option<StateId>,
+    reals: Vec<StateId>,
+}
+
+impl BlockWalk {
+    /// How many states have been released.
+    #[must_use]
+    pub fn released(&self) -> u64 {
+        self.released
+    }
+
+    /// The last released state.
+    #[must_use]
+    pub fn last(&self) -> Option<StateId> {
+        self.last
+    }
+
+    /// How many real states wait for their block to fill.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.reals.len()
+    }
+}
+
+/// Real states are counted, not shown.
+impl fmt::Debug for BlockWalk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockWalk")
+            .field("released", &self.released)
+            .field("last", &self.last)
+            .field("waiting", &self.reals.len())
+            .finish_non_exhaustive()
+    }
+}
+
 /// Releases walks in blocks under one mechanism with one source of randomness.
 ///
 /// One thread uses one releaser; open as many as there are threads.
@@ -49,15 +111,6 @@ pub struct BlockReleaser {
     randomness: Randomness,
     workspace: BlockWorkspace,
     start: Start,
-}
-
-/// Where a walk stands: what was released last, and the real states of the block that is not full.
-#[derive(Clone, Debug)]
-struct Pending {
-    key: WalkKey,
-    released: u64,
-    last: Option<StateId>,
-    reals: Vec<StateId>,
 }
 
 impl BlockReleaser {
@@ -81,6 +134,41 @@ impl BlockReleaser {
         &self.mechanism
     }
 
+    /// A walk at its beginning. With a keyed source, two walks of the same name share their
+    /// randomness, so every walk needs a name of its own.
+    #[must_use]
+    pub fn walk(&self, name: &str) -> BlockWalk {
+        let key = self.randomness.walk(name.as_bytes());
+        BlockWalk { key, released: 0, last: None, reals: Vec::new() }
+    }
+
+    /// Takes the next real state of a walk, and appends to `out` what is released now: the first
+    /// state at once, a block when it is full, and nothing in between.
+    ///
+    /// # Errors
+    ///
+    /// If the real state is not one of the chain's, or the walk becomes too long. Nothing is released
+    /// then, and the walk stands where it stood.
+    pub fn push(
+        &mut self,
+        walk: &mut BlockWalk,
+        real: StateId,
+        out: &mut Vec<StateId>,
+    ) -> Result<(), PushError> {
+        self.check_state(real)?;
+        if walk.last.is_some() {
+            self.check_steps(walk.released + walk.reals.len() as u64)?;
+        }
+        self.take(walk, real, out);
+        Ok(())
+    }
+
+    /// The walk is over: appends the rest to `out`. The walk is used up, so that no border can come
+    /// to lie where it was cut.
+    pub fn finish(&mut self, mut walk: BlockWalk, out: &mut Vec<StateId>) {
+        self.flush(&mut walk, out);
+    }
+
     /// Releases a whole walk, as a [`BlockSession`] of that name would.
     ///
     /// # Errors
@@ -97,13 +185,8 @@ impl BlockReleaser {
         for &real in reals {
             self.take(&mut walk, real, &mut released);
         }
-        self.flush(&mut walk, &mut released);
+        self.finish(walk, &mut released);
         Ok(released)
-    }
-
-    fn walk(&self, name: &str) -> Pending {
-        let key = self.randomness.walk(name.as_bytes());
-        Pending { key, released: 0, last: None, reals: Vec::new() }
     }
 
     fn check_state(&self, real: StateId) -> Result<(), NoSuchState> {
@@ -125,7 +208,7 @@ impl BlockReleaser {
     }
 
     /// Takes a real state, and releases what is due.
-    fn take(&mut self, walk: &mut Pending, real: StateId, out: &mut Vec<StateId>) {
+    fn take(&mut self, walk: &mut BlockWalk, real: StateId, out: &mut Vec<StateId>) {
         if walk.last.is_none() {
             let first = match self.start {
                 Start::First => real,
@@ -148,12 +231,12 @@ impl BlockReleaser {
     }
 
     /// Releases the block as far as it goes.
-    fn flush(&mut self, walk: &mut Pending, out: &mut Vec<StateId>) {
-        let Some(previous) = walk.last else { return };
+    fn flush(&mut self, walk: &mut BlockWalk, out: &mut Vec<StateId>) {
+        let Some(previous) = walk.last.filter(|_| !walk.reals.is_empty()) else { return };
         let words = self.randomness.at_block(&walk.key, walk.released, previous, &walk.reals);
         self.mechanism.release_into(previous, &walk.reals, words, &mut self.workspace, out);
         walk.released += walk.reals.len() as u64;
-        walk.last = out.last().copied().or(walk.last);
+        walk.last = out.last().copied();
         walk.reals.clear();
     }
 }
@@ -183,7 +266,8 @@ impl BlockReleaser {
 #[derive(Debug)]
 pub struct BlockSession {
     releaser: BlockReleaser,
-    walk: Pending,
+    name: String,
+    walk: BlockWalk,
     out: Vec<StateId>,
 }
 
@@ -201,7 +285,7 @@ impl BlockSession {
     ) -> Result<Self, Unavailable> {
         let releaser = BlockReleaser::new(mechanism, source, start)?;
         let walk = releaser.walk(name);
-        Ok(Self { releaser, walk, out: Vec::new() })
+        Ok(Self { releaser, name: name.to_owned(), walk, out: Vec::new() })
     }
 
     /// Takes the next real state, and gives what is released now: the first state at once, a block
@@ -212,13 +296,8 @@ impl BlockSession {
     /// If the real state is not one of the chain's, or the walk becomes too long. Nothing is released
     /// then, and the session stands where it stood.
     pub fn push(&mut self, real: StateId) -> Result<&[StateId], PushError> {
-        self.releaser.check_state(real)?;
-        if self.walk.last.is_some() {
-            let steps = self.walk.released - 1 + self.walk.reals.len() as u64;
-            self.releaser.check_steps(steps + 1)?;
-        }
         self.out.clear();
-        self.releaser.take(&mut self.walk, real, &mut self.out);
+        self.releaser.push(&mut self.walk, real, &mut self.out)?;
         Ok(&self.out)
     }
 
@@ -226,25 +305,55 @@ impl BlockSession {
     #[must_use]
     pub fn finish(mut self) -> Vec<StateId> {
         self.out.clear();
-        self.releaser.flush(&mut self.walk, &mut self.out);
+        self.releaser.finish(self.walk, &mut self.out);
         self.out
     }
 
-    /// How many states have been released.
+    /// How many states have been released, the last of them, and how many real ones wait.
     #[must_use]
-    pub fn released(&self) -> u64 {
-        self.walk.released
-    }
-
-    /// How many real states wait for their block to fill.
-    #[must_use]
-    pub fn waiting(&self) -> usize {
-        self.walk.reals.len()
+    pub fn walk(&self) -> &BlockWalk {
+        &self.walk
     }
 
     /// The mechanism.
     #[must_use]
     pub fn mechanism(&self) -> &Arc<BlockMechanism> {
         &self.releaser.mechanism
+    }
+
+    /// The session in about fifty bytes, to be resumed later or elsewhere. They hold nothing secret.
+    ///
+    /// # Errors
+    ///
+    /// If real states wait for their block to fill.
+    pub fn save(&self) -> Result<Vec<u8>, UnfilledBlock> {
+        match self.walk.waiting() {
+            0 => Ok(self.owner().write(self.walk.released, self.walk.last)),
+            waiting => Err(UnfilledBlock { waiting, length: self.mechanism().length() }),
+        }
+    }
+
+    /// Takes a saved session up again, with the same mechanism and name. The source is given anew:
+    /// a key is never part of what is saved.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not a saved session, or belong to another chain, mechanism or walk.
+    pub fn resume(
+        mechanism: Arc<BlockMechanism>,
+        source: &Source,
+        start: Start,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<Self, ResumeError> {
+        let mut session = Self::new(mechanism, source, start, name)?;
+        (session.walk.released, session.walk.last) = session.owner().read(bytes)?;
+        Ok(session)
+    }
+
+    fn owner(&self) -> Owner<'_> {
+        let mechanism = self.mechanism();
+        let fingerprint = mechanism.fingerprint();
+        Owner { model: mechanism.model(), mechanism: fingerprint, name: &self.name }
     }
 }

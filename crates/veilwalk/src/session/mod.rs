@@ -22,8 +22,10 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub use block::{BlockReleaser, BlockSession, PushError};
+pub use block::{BlockReleaser, BlockSession, BlockWalk, PushError, UnfilledBlock};
 pub use saved::ResumeError;
+
+use saved::Owner;
 
 use crate::chain::StateId;
 use crate::mechanism::{Mechanism, Workspace};
@@ -100,6 +102,18 @@ impl Releaser {
     #[must_use]
     pub fn walk(&self, name: &str) -> Walk {
         Walk { key: self.randomness.walk(name.as_bytes()), released: 0, last: None }
+    }
+
+    /// A walk that stands where another of the same name stood: for those who keep the place of many
+    /// walks in few bytes each.
+    ///
+    /// # Panics
+    ///
+    /// If something was released and there is no last state, or the other way round.
+    #[must_use]
+    pub fn walk_at(&self, name: &str, released: u64, last: Option<StateId>) -> Walk {
+        assert_eq!(released > 0, last.is_some(), "a walk that was released has a last state");
+        Walk { released, last, ..self.walk(name) }
     }
 
     /// The released state for the next real state of a walk.
@@ -202,7 +216,7 @@ impl Session {
     /// The session in about fifty bytes, to be resumed later or elsewhere.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
-        saved::write(self)
+        self.owner().write(self.walk.released, self.walk.last)
     }
 
     /// Takes a saved session up again, with the same mechanism and name. The source is given anew:
@@ -219,7 +233,13 @@ impl Session {
         bytes: &[u8],
     ) -> Result<Self, ResumeError> {
         let mut session = Self::new(mechanism, source, start, name)?;
-        (session.walk.released, session.walk.last) = saved::read(&session, bytes)?;
+        (session.walk.released, session.walk.last) = session.owner().read(bytes)?;
         Ok(session)
+    }
+
+    fn owner(&self) -> Owner<'_> {
+        let mechanism = self.mechanism();
+        let fingerprint = mechanism.fingerprint();
+        Owner { model: mechanism.model(), mechanism: fingerprint, name: &self.name }
     }
 }

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::Session;
 use crate::chain::StateId;
+use crate::model::Model;
 use crate::random::Unavailable;
 
 const VERSION: u8 = 1;
@@ -48,7 +48,7 @@ pub enum ResumeError {
     /// Saved under another mechanism.
     #[error(
         "the session was saved under another mechanism or other parameters; resume it with the \
-         mechanism, epsilon and radius it was started with"
+         mechanism, epsilon, radius and blocks it was started with"
     )]
     OtherMechanism,
     /// Saved for another walk.
@@ -63,55 +63,66 @@ fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
     *hash.first_chunk().expect("N is at most 32")
 }
 
-fn name_hash(session: &Session) -> [u8; 8] {
-    cut(&blake3::derive_key("veilwalk 2026 walk name v1", session.name.as_bytes()))
-}
-
 fn checksum(bytes: &[u8]) -> [u8; 4] {
     cut(blake3::hash(bytes).as_bytes())
 }
 
-pub(super) fn write(session: &Session) -> Vec<u8> {
-    let mechanism = &session.releaser.mechanism;
-    let saved = Saved {
-        chain: cut(&mechanism.model().hash().0),
-        mechanism: cut(&mechanism.fingerprint()),
-        name: name_hash(session),
-        released: session.walk.released,
-        last: session.walk.last.map(|state| state.index() as u32),
-    };
-    let mut bytes = vec![VERSION];
-    bytes.extend(postcard::to_allocvec(&saved).expect("plain numbers always serialize"));
-    bytes.extend(checksum(&bytes));
-    bytes
+/// What a saved session belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner<'a> {
+    pub(super) model: &'a Model,
+    pub(super) mechanism: [u8; 32],
+    pub(super) name: &'a str,
 }
 
-pub(super) fn read(session: &Session, bytes: &[u8]) -> Result<(u64, Option<StateId>), ResumeError> {
-    let (content, sum) = bytes.split_last_chunk::<4>().ok_or(ResumeError::Damaged)?;
-    if checksum(content) != *sum {
-        return Err(ResumeError::Damaged);
+impl Owner<'_> {
+    fn name_hash(&self) -> [u8; 8] {
+        cut(&blake3::derive_key("veilwalk 2026 walk name v1", self.name.as_bytes()))
     }
-    let (&version, body) = content.split_first().ok_or(ResumeError::Damaged)?;
-    if version != VERSION {
-        return Err(ResumeError::Version { found: version });
+
+    /// The bytes of a session of which so much was released.
+    pub(super) fn write(&self, released: u64, last: Option<StateId>) -> Vec<u8> {
+        let saved = Saved {
+            chain: cut(&self.model.hash().0),
+            mechanism: cut(&self.mechanism),
+            name: self.name_hash(),
+            released,
+            last: last.map(|state| state.index() as u32),
+        };
+        let mut bytes = vec![VERSION];
+        bytes.extend(postcard::to_allocvec(&saved).expect("plain numbers always serialize"));
+        bytes.extend(checksum(&bytes));
+        bytes
     }
-    let saved: Saved = postcard::from_bytes(body).map_err(|_| ResumeError::Damaged)?;
-    let mechanism = &session.releaser.mechanism;
-    let ours: [u8; 16] = cut(&mechanism.model().hash().0);
-    if saved.chain != ours {
-        let start = |hash: [u8; 16]| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
-        return Err(ResumeError::OtherChain { saved: start(saved.chain), ours: start(ours) });
+
+    /// How much was released, and the last of it.
+    pub(super) fn read(&self, bytes: &[u8]) -> Result<(u64, Option<StateId>), ResumeError> {
+        let (content, sum) = bytes.split_last_chunk::<4>().ok_or(ResumeError::Damaged)?;
+        if checksum(content) != *sum {
+            return Err(ResumeError::Damaged);
+        }
+        let (&version, body) = content.split_first().ok_or(ResumeError::Damaged)?;
+        if version != VERSION {
+            return Err(ResumeError::Version { found: version });
+        }
+        let saved: Saved = postcard::from_bytes(body).map_err(|_| ResumeError::Damaged)?;
+        let ours: [u8; 16] = cut(&self.model.hash().0);
+        if saved.chain != ours {
+            let start = |hash: [u8; 16]| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
+            return Err(ResumeError::OtherChain { saved: start(saved.chain), ours: start(ours) });
+        }
+        if saved.mechanism != cut(&self.mechanism) {
+            return Err(ResumeError::OtherMechanism);
+        }
+        if saved.name != self.name_hash() {
+            return Err(ResumeError::OtherWalk(self.name.to_owned()));
+        }
+        let states = self.model.chain().len();
+        let last = saved.last.map(|state| StateId::new(state as usize));
+        let exists = last.is_none_or(|state| state.index() < states);
+        if !exists || last.is_some() != (saved.released > 0) {
+            return Err(ResumeError::Damaged);
+        }
+        Ok((saved.released, last))
     }
-    if saved.mechanism != cut(&mechanism.fingerprint()) {
-        return Err(ResumeError::OtherMechanism);
-    }
-    if saved.name != name_hash(session) {
-        return Err(ResumeError::OtherWalk(session.name.clone()));
-    }
-    let states = mechanism.model().chain().len();
-    let last = saved.last.map(|state| StateId::new(state as usize));
-    if last.is_some_and(|state| state.index() >= states) || last.is_some() != (saved.released > 0) {
-        return Err(ResumeError::Damaged);
-    }
-    Ok((saved.released, last))
 }

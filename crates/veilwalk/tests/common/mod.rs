@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use veilwalk::chain::{ChainBuilder, Entries};
-use veilwalk::mechanism::{Epsilon, Promise};
-use veilwalk::{Chain, Mechanism, Model, Preset, StateId};
+use veilwalk::mechanism::{BlockMechanism, Epsilon, Promise};
+use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Rule, StateId};
 
 pub(crate) fn credit() -> Arc<Model> {
     Arc::new(Model::new(Chain::credit()).unwrap())
@@ -29,6 +29,25 @@ pub(crate) fn promise(preset: Preset, epsilon: &str, radius: &str) -> Promise {
     } else {
         Promise::within_radius(epsilon, radius.parse().unwrap())
     }
+}
+
+pub(crate) fn radius(epsilon: &str, radius: &str) -> Promise {
+    Promise::within_radius(epsilon.parse().unwrap(), radius.parse().unwrap())
+}
+
+/// A design with the exponential rule, the one of blocks.
+pub(crate) fn exponential(distance: Distance, chain_weight: &str) -> Design {
+    let chain_weight = chain_weight.parse().unwrap();
+    Design { distance, rule: Rule::Exponential, chain_weight }
+}
+
+pub(crate) fn blocks(
+    model: &Arc<Model>,
+    design: Design,
+    promise: Promise,
+    length: &str,
+) -> BlockMechanism {
+    BlockMechanism::new(model.clone(), design, promise, length.parse().unwrap()).unwrap()
 }
 
 /// Irreducible chains with 2 to `most` states: a random cycle through all of them, then extra
@@ -71,6 +90,14 @@ pub(crate) fn chance_of(seen: u64, n: u64, p: f64) -> f64 {
     let term = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a * (a / b).ln() };
     let exponent = n * (term(share, p) + term(1.0 - share, 1.0 - p));
     (-exponent).exp().min(1.0)
+}
+
+/// The mean of a sample, and its standard error.
+pub(crate) fn mean_and_error(sample: &[f64]) -> (f64, f64) {
+    let n = sample.len() as f64;
+    let mean = sample.iter().sum::<f64>() / n;
+    let variance = sample.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    (mean, (variance / n).sqrt())
 }
 
 /// A fixed chain without pattern: a cycle through all states, `degree - 1` more transitions from

@@ -3,9 +3,11 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use veilwalk::analysis::bounds::{EntropyBound, ErrorBound, TypicalityBound};
+use veilwalk::analysis::simulate::SimulatedUtility;
 
 use super::Subject;
-use super::figures::{Analysis, TypicalFigure};
+use super::figures::{Analysis, LeftOut, TypicalFigure};
+use crate::args::block_value;
 
 pub(super) fn answer(subject: &Subject, analysis: &Analysis, by_step: bool) -> Result<Value> {
     let mut answer = serde_json::to_value(&analysis.utility)?;
@@ -20,13 +22,7 @@ pub(super) fn answer(subject: &Subject, analysis: &Analysis, by_step: bool) -> R
     } else {
         strip_steps(&mut answer["exceedance"]);
     }
-    answer["mechanism"] = subject.mechanism.as_str().into();
-    answer["promise"] = subject.promise.as_str().into();
-    answer["real_walks"] = subject.walks.as_str().into();
-    answer["start"] = subject.start.1.as_str().into();
-    answer["impossible_moves"] = subject.impossible_moves.into();
-    answer["states"] = subject.states.into();
-    answer["transitions"] = subject.transitions.into();
+    name(&mut answer, subject);
     answer["typical"] = analysis.typical.iter().map(typical).collect();
     answer["drift"] = serde_json::to_value(analysis.drift)?;
     answer["long_run"] = serde_json::to_value(analysis.long_run)?;
@@ -40,9 +36,42 @@ pub(super) fn answer(subject: &Subject, analysis: &Analysis, by_step: bool) -> R
     if !by_step && analysis.simulated.is_some() {
         strip_steps(&mut answer["simulated"]["exceedance"]);
     }
-    let left_out = analysis.left_out.iter();
-    answer["left_out"] = left_out.map(|left| json!({"what": left.what, "why": left.why})).collect();
+    answer["left_out"] = left_out(&analysis.left_out);
     Ok(answer)
+}
+
+/// The same where nothing is exact: all figures are under `simulated`.
+pub(super) fn simulated_answer(
+    subject: &Subject,
+    simulated: &SimulatedUtility,
+    not_done: &[LeftOut],
+    by_step: bool,
+) -> Result<Value> {
+    let mut answer = json!({
+        "simulated": serde_json::to_value(simulated)?,
+        "left_out": left_out(not_done),
+    });
+    name(&mut answer, subject);
+    if !by_step {
+        strip_steps(&mut answer["simulated"]["exceedance"]);
+    }
+    Ok(answer)
+}
+
+/// What was analyzed.
+fn name(answer: &mut Value, subject: &Subject) {
+    answer["mechanism"] = subject.mechanism.as_str().into();
+    answer["promise"] = subject.promise.as_str().into();
+    answer["block"] = subject.block.map_or(Value::Null, block_value);
+    answer["real_walks"] = subject.walks.as_str().into();
+    answer["start"] = subject.start.1.as_str().into();
+    answer["impossible_moves"] = subject.impossible_moves.into();
+    answer["states"] = subject.states.into();
+    answer["transitions"] = subject.transitions.into();
+}
+
+fn left_out(left_out: &[LeftOut]) -> Value {
+    left_out.iter().map(|left| json!({"what": left.what, "why": left.why})).collect()
 }
 
 /// Takes the lists of every step out of exceedances.

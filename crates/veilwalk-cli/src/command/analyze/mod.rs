@@ -1,5 +1,6 @@
 //! `veilwalk analyze`: how good a release is, computed rather than simulated.
 
+mod blocks;
 mod figures;
 mod json;
 mod real;
@@ -7,12 +8,15 @@ mod text;
 
 use anyhow::{Result, bail};
 use veilwalk::guarantee::Cover;
+use veilwalk::mechanism::BlockLength;
 use veilwalk::{Model, Promise, Start};
 
+use self::blocks::Found;
+pub(crate) use self::blocks::{affordable_walks, refuse_too_long};
 use self::figures::{Effort, Plan};
 use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
-use crate::args::{ChainArgs, Chosen, Format, MechanismArgs};
+use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::terminal;
 
@@ -20,7 +24,7 @@ use crate::terminal;
 ///
 /// Exact where nothing else is said: kernels are known, so nothing has to be simulated. Figures are
 /// averages over the chain's own walks, which tells nothing about real ones, or with --real over
-/// given walks.
+/// given walks. With --block, figures are exact for given walks and simulated for the chain's own.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -28,6 +32,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     mechanism: MechanismArgs,
+
+    #[command(flatten)]
+    block: BlockArgs,
 
     #[command(flatten)]
     own: OwnWalkArgs,
@@ -77,34 +84,66 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let origin = args.own.origin(chain)?;
     let start = args.own.start(chain, origin)?;
     let real = args.real.read(chain)?;
-    let chosen = args.mechanism.on(&model)?;
+    let settled = args.mechanism.settled()?;
+    let length = args.block.length()?;
     if real.is_some() {
         terminal::warning(
             "figures computed from real walks depend on them and are NOT protected; do not publish \
              them with the release",
         );
     }
-    Args::warn_of_nothing_protected(&model, chosen.promise);
-    let plan = Plan {
-        mechanism: &chosen.mechanism,
-        origin,
-        steps: args.own.steps,
-        start,
-        real: real.as_ref(),
-        levels: &args.levels,
-        etas: &args.eta,
-        simulate: args.simulate,
-        seed: args.seed,
-        effort: if args.thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
+    Args::warn_of_nothing_protected(&model, settled.promise);
+    let (origin, steps, real) = (origin, args.own.steps, real.as_ref());
+    let (name, found) = match length {
+        Some(length) => {
+            let chosen = settled.block_on(&model, length)?;
+            let plan = blocks::Plan {
+                mechanism: &chosen.mechanism,
+                origin,
+                steps,
+                start,
+                real,
+                levels: &args.levels,
+                etas: &args.eta,
+                simulate: args.simulate,
+                seed: args.seed,
+                thorough: args.thorough,
+            };
+            let found = plan.carry_out()?;
+            (chosen.name, found)
+        }
+        None => {
+            let chosen = settled.on(&model)?;
+            let plan = Plan {
+                mechanism: &chosen.mechanism,
+                origin,
+                steps,
+                start,
+                real,
+                levels: &args.levels,
+                etas: &args.eta,
+                simulate: args.simulate,
+                seed: args.seed,
+                effort: if args.thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
+            };
+            let found = Found::Exact(Box::new(plan.carry_out()?));
+            (chosen.name, found)
+        }
     };
-    let analysis = plan.carry_out()?;
-    let subject = args.subject(&model, &chosen, start, real.as_ref());
-    match args.format {
-        Format::Json => {
-            let answer = json::answer(&subject, &analysis, args.by_step)?;
+    let subject = args.subject(&model, name, settled.promise, length, start, real);
+    match (args.format, &found) {
+        (Format::Json, Found::Exact(analysis)) => {
+            let answer = json::answer(&subject, analysis, args.by_step)?;
             terminal::print(format_args!("{answer:#}"))
         }
-        Format::Text => terminal::print(text::page(&subject, &analysis)),
+        (Format::Json, Found::Simulated(simulated, left_out)) => {
+            let answer = json::simulated_answer(&subject, simulated, left_out, args.by_step)?;
+            terminal::print(format_args!("{answer:#}"))
+        }
+        (Format::Text, Found::Exact(analysis)) => terminal::print(text::page(&subject, analysis)),
+        (Format::Text, Found::Simulated(simulated, left_out)) => {
+            terminal::print(text::simulated_page(&subject, simulated, left_out))
+        }
     }
 }
 
@@ -112,6 +151,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 struct Subject {
     mechanism: String,
     promise: String,
+    /// How long blocks are; none for one state at a time.
+    block: Option<BlockLength>,
     /// The real walks.
     walks: String,
     /// How releases start, in words and as the flag has it.
@@ -126,14 +167,17 @@ impl Args {
     fn subject(
         &self,
         model: &Model,
-        chosen: &Chosen,
+        mechanism: String,
+        promise: Promise,
+        block: Option<BlockLength>,
         start: Start,
         real: Option<&real::RealWalks>,
     ) -> Subject {
         let chain = model.chain();
         Subject {
-            mechanism: chosen.name.clone(),
-            promise: chosen.promise.to_string(),
+            mechanism,
+            promise: promise.to_string(),
+            block,
             walks: match real {
                 Some(real) => real.in_words(),
                 None => format!("{}, averaged over the chain's own walks", self.own.in_words()),

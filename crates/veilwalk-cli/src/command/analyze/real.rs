@@ -14,8 +14,8 @@ use crate::args::counted;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Real walks")]
 pub(super) struct RealArgs {
-    /// Analyze the release of these walks, instead of the chain's own: CSV with a header or NDJSON,
-    /// `-` for standard input. The figures are then NOT protected
+    /// Analyze the release of these walks, instead of the chain's own: CSV with a header, NDJSON,
+    /// Parquet or Arrow, `-` for standard input. The figures are then NOT protected
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "steps"])]
     real: Option<String>,
 
@@ -67,7 +67,7 @@ impl RealWalks {
                 Ok(state) => state,
                 Err(unknown) => {
                     let kind = ReadErrorKind::UnknownState(unknown);
-                    return Err(ReadError::new(name, Some(row.line), kind).into());
+                    return Err(ReadError::at(name, row.place, kind).into());
                 }
             };
             let place = match places.get(row.trajectory) {

@@ -4,18 +4,17 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table};
 use veilwalk::analysis::long_run::{Convergence, MixingKind, MixingTime};
-use veilwalk::analysis::simulate::Estimate;
+use veilwalk::analysis::simulate::{Estimate, SimulatedUtility};
 
 use super::Subject;
-use super::figures::{Analysis, TypicalFigure};
-use crate::args::{counted, thousands};
+use super::blocks::walks_in_words;
+use super::figures::{Analysis, LeftOut, TypicalFigure};
+use crate::args::{blocks_in_words, counted, thousands};
 use crate::terminal;
 
 /// The whole text.
 pub(super) fn page(subject: &Subject, analysis: &Analysis) -> String {
-    let Subject { mechanism, promise, walks, start, .. } = subject;
-    let mut page =
-        Page(format!("{mechanism}, {promise}\nReal walks: {walks}\nReleases start {}\n", start.0));
+    let mut page = Page::about(subject);
     page.closeness(analysis);
     page.entropy(subject, analysis);
     page.exceedance(analysis);
@@ -24,13 +23,35 @@ pub(super) fn page(subject: &Subject, analysis: &Analysis) -> String {
     page.long_run(analysis);
     page.bounds(analysis);
     page.simulated(analysis);
-    page.left_out(analysis);
+    page.left_out(&analysis.left_out);
+    page.0.trim_end().to_owned()
+}
+
+/// The whole text where nothing is exact.
+pub(super) fn simulated_page(
+    subject: &Subject,
+    simulated: &SimulatedUtility,
+    left_out: &[LeftOut],
+) -> String {
+    let mut page = Page::about(subject);
+    page.estimates(simulated);
+    page.left_out(left_out);
     page.0.trim_end().to_owned()
 }
 
 struct Page(String);
 
 impl Page {
+    fn about(subject: &Subject) -> Self {
+        let Subject { mechanism, promise, walks, start, .. } = subject;
+        let blocks = subject.block.map(|length| format!(", in {}", blocks_in_words(length)));
+        Self(format!(
+            "{mechanism}, {promise}{}\nReal walks: {walks}\nReleases start {}\n",
+            blocks.unwrap_or_default(),
+            start.0
+        ))
+    }
+
     fn section(&mut self, title: &str) {
         let _ = write!(self.0, "\n{title}\n");
     }
@@ -245,12 +266,33 @@ impl Page {
         self.table(table, true);
     }
 
-    fn left_out(&mut self, analysis: &Analysis) {
-        if analysis.left_out.is_empty() {
+    /// Estimates by themselves.
+    fn estimates(&mut self, simulated: &SimulatedUtility) {
+        self.section(&format!("Simulated ({})", walks_in_words(simulated)));
+        let mut table = terminal::table(&["", "mean", "standard error"]);
+        let mut row = |name: String, estimate: Estimate| {
+            table.add_row([name, chance(estimate.mean), chance(estimate.standard_error)]);
+        };
+        row("mean distance (nats)".to_owned(), simulated.mean_distance_nats);
+        row("wrong states".to_owned(), simulated.wrong_state_share);
+        row("released entropy (nats)".to_owned(), simulated.entropy_nats.released);
+        row("real entropy (nats)".to_owned(), simulated.entropy_nats.real);
+        for level in &simulated.exceedance {
+            row(format!("over {} nats", level.nats), level.per_step);
+            row(format!("ever over {} nats", level.nats), level.ever);
+        }
+        for typical in &simulated.typical {
+            row(format!("typical within {}", eta(typical.eta)), typical.released);
+        }
+        self.table(table, true);
+    }
+
+    fn left_out(&mut self, left_out: &[LeftOut]) {
+        if left_out.is_empty() {
             return;
         }
         self.section("Left out");
-        for left in &analysis.left_out {
+        for left in left_out {
             let line = terminal::wrapped(&format!("{}: {}", left.what, left.why));
             let _ = writeln!(self.0, "{line}");
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::delay::Delay;
 use super::row::{Basis, Measured, Purpose, Row};
 use super::{Comparison, Setting};
 
@@ -10,6 +11,7 @@ pub(super) fn answer(
     walks: &str,
     start: &str,
     comparisons: &[Comparison],
+    delays: &[Delay],
 ) -> Value {
     json!({
         "states": setting.model.chain().len(),
@@ -18,6 +20,7 @@ pub(super) fn answer(
         "start": start,
         "steps": setting.steps,
         "comparisons": comparisons.iter().map(comparison).collect::<Vec<_>>(),
+        "delays": delays.iter().map(Delay::to_json).collect::<Vec<_>>(),
     })
 }
 

@@ -1,17 +1,20 @@
 //! `veilwalk compare`: mechanisms side by side on the user's own chain.
 
+mod delay;
 mod json;
 mod row;
 mod text;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use anyhow::Result;
 use veilwalk::analysis::Origin;
 use veilwalk::guarantee::{Cover, Effort};
-use veilwalk::mechanism::{Epsilon, Radius, Unit};
+use veilwalk::mechanism::{BlockLength, Epsilon, Radius, Unit};
 use veilwalk::{Model, Preset, Start};
 
+use self::delay::Delay;
 use self::row::{Basis, Row};
 use crate::args::{ChainArgs, Format};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
@@ -27,6 +30,9 @@ use crate::terminal;
 /// odds by a factor of exactly exp(epsilon), as audited and not as proven. All then give the same
 /// away for the same thing, whichever adjacency they were made for, and only accuracy is left to
 /// differ.
+///
+/// Then it shows what a delay buys at the same epsilon: releases in blocks of several lengths, up to
+/// whole walks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -68,6 +74,25 @@ pub(crate) struct Args {
         help_heading = "Mechanisms"
     )]
     mechanisms: Vec<Preset>,
+
+    /// The lengths of blocks to show: numbers of steps, and `all` for whole walks
+    #[arg(
+        long,
+        value_name = "STEPS,…",
+        value_delimiter = ',',
+        default_value = "1,2,5,10,25,all",
+        help_heading = "Blocks"
+    )]
+    blocks: Vec<BlockLength>,
+
+    /// How many walks are simulated for each length; if not given, what takes a few seconds
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(2..),
+          help_heading = "Blocks")]
+    block_walks: Option<u64>,
+
+    /// Leave blocks out
+    #[arg(long, conflicts_with_all = ["blocks", "block_walks"], help_heading = "Blocks")]
+    no_blocks: bool,
 
     /// The distance whose exceedance is shown, in nats
     #[arg(long, value_name = "NATS", default_value = "5", value_parser = parse_nats,
@@ -121,21 +146,26 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let bases = args.radius.map(Basis::Radius).into_iter().chain([Basis::Loss]);
     let bases: Vec<Basis> = bases.collect();
-    let mut comparisons = Vec::new();
+    let (mut comparisons, mut delays) = (Vec::new(), Vec::new());
     for epsilon in args.epsilons() {
         for &basis in &bases {
             comparisons.push(setting.compare(args, basis, epsilon)?);
+        }
+        if !args.no_blocks {
+            let unit = args.radius.map_or(Unit::Substitutions(NonZeroU32::MIN), Unit::Radius);
+            let lengths = args.blocks();
+            delays.push(Delay::new(&setting, &lengths, (epsilon, unit), args.block_walks)?);
         }
     }
     let walks = format!("{}, averaged over the chain's own walks", args.own.in_words());
     let start = start_in_words(model.chain(), setting.start);
     match args.format {
         Format::Json => {
-            let answer = json::answer(&setting, &walks, &start.1, &comparisons);
+            let answer = json::answer(&setting, &walks, &start.1, &comparisons, &delays);
             terminal::print(format_args!("{answer:#}"))
         }
         Format::Text => {
-            terminal::print(text::page(&setting, &walks, &start.0, &comparisons))?;
+            terminal::print(text::page(&setting, &walks, &start.0, &comparisons, &delays))?;
             if args.radius.is_none() {
                 terminal::note(
                     "give --radius for a comparison at equal epsilon and radius as well",
@@ -151,6 +181,14 @@ impl Args {
     fn epsilons(&self) -> Vec<Epsilon> {
         let mut all: Vec<Epsilon> = self.epsilons.iter().copied().chain(self.epsilon).collect();
         all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The lengths of blocks, ascending, each once.
+    fn blocks(&self) -> Vec<BlockLength> {
+        let mut all = self.blocks.clone();
+        all.sort_by_key(|length| length.most_steps());
         all.dedup();
         all
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use comfy_table::CellAlignment;
 use veilwalk::guarantee::Figures;
 
+use super::delay::Delay;
 use super::row::{Basis, Purpose};
 use super::{Comparison, Setting};
 use crate::command::analyze::{chance, nats, percent};
@@ -15,11 +16,13 @@ pub(super) fn page(
     walks: &str,
     start: &str,
     comparisons: &[Comparison],
+    delays: &[Delay],
 ) -> String {
     let mut page = format!("Real walks: {walks}\nReleases start {start}\n");
     for comparison in comparisons {
         section(&mut page, setting, comparison);
     }
+    delays.iter().for_each(|delay| delay.section(&mut page));
     let _ = writeln!(
         page,
         "\n{:<14}of steps release another state than the real one\n\

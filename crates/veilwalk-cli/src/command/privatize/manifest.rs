@@ -3,21 +3,27 @@
 use std::path::Path;
 
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::Unit;
+use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
 use veilwalk::random::SourceKind;
 use veilwalk::{Mechanism, Model};
 use veilwalk_io::{
-    ChainPart, Counts as CountsPart, GuaranteePart, Manifest, MechanismPart, PromisePart,
-    ReleasePart,
+    BlockPart, ChainPart, Counts as CountsPart, GuaranteePart, Manifest, MechanismPart,
+    PromisePart, ReleasePart, Releasing, Tally,
 };
 
 use super::Run;
-use super::release::Counts;
 
 /// The manifest of a finished release.
-pub(super) fn manifest(run: &Run<'_>, counts: &Counts, path: &Path, hash: String) -> Manifest {
-    let mechanism = &run.chosen.mechanism;
-    let (model, design) = (mechanism.model(), mechanism.design());
+pub(super) fn manifest(run: &Run<'_>, tally: &Tally, path: &Path, hash: String) -> Manifest {
+    let (model, design, scale, block) = match &run.chosen.releasing {
+        Releasing::Steps(mechanism) => {
+            (mechanism.model(), mechanism.design(), scales_in_force(mechanism), None)
+        }
+        Releasing::Blocks(mechanism) => {
+            let scale = vec![mechanism.scale().eta().to_string()];
+            (mechanism.model(), mechanism.design(), scale, Some(block_part(mechanism)))
+        }
+    };
     let promise = run.chosen.promise;
     let (radius_nats, substitutions) = match promise.unit {
         Unit::Radius(radius) => (Some(radius.to_string()), None),
@@ -29,7 +35,7 @@ pub(super) fn manifest(run: &Run<'_>, counts: &Counts, path: &Path, hash: String
         SourceKind::Keyed => "key",
         SourceKind::Seeded => "seed",
     };
-    let disclosed = |count: usize| run.args.disclose_counts.then_some(count as u64);
+    let disclosed = |count: u64| run.args.disclose_counts.then_some(count);
     Manifest {
         format: Manifest::FORMAT,
         veilwalk: env!("CARGO_PKG_VERSION").to_owned(),
@@ -39,8 +45,9 @@ pub(super) fn manifest(run: &Run<'_>, counts: &Counts, path: &Path, hash: String
             distance: design.distance.to_string(),
             rule: design.rule.to_string(),
             chain_weight: design.chain_weight.to_string(),
-            scale: scales_in_force(mechanism),
+            scale,
             calibration: run.chosen.calibrate.name().to_owned(),
+            block,
         },
         promise: PromisePart { epsilon: promise.epsilon.to_string(), radius_nats, substitutions },
         guarantee: guarantee_part(model, &run.cover),
@@ -50,10 +57,10 @@ pub(super) fn manifest(run: &Run<'_>, counts: &Counts, path: &Path, hash: String
             transitions: model.chain().transitions(),
         },
         counts: CountsPart {
-            walks: counts.walks as u64,
-            steps: counts.steps as u64,
-            infeasible: disclosed(counts.infeasible),
-            skipped: disclosed(counts.skipped),
+            walks: tally.walks,
+            steps: tally.states,
+            infeasible: disclosed(tally.infeasible),
+            skipped: disclosed(tally.skipped),
         },
         randomness: randomness.to_owned(),
         start: run.args.start.clone(),
@@ -72,6 +79,15 @@ pub(in crate::command) fn scales_in_force(mechanism: &Mechanism) -> Vec<String> 
         [etas().min(), etas().max()].iter().flatten().map(ToString::to_string).collect();
     scale.dedup();
     scale
+}
+
+/// How long blocks are, and what rounding costs.
+pub(in crate::command) fn block_part(mechanism: &BlockMechanism) -> BlockPart {
+    let (length, longest_walk) = match mechanism.length() {
+        BlockLength::Steps(steps) => (steps.to_string(), None),
+        BlockLength::Whole { longest } => ("all".to_owned(), Some(longest)),
+    };
+    BlockPart { length, longest_walk, rounding_cost: mechanism.rounding_cost() }
 }
 
 /// What a unit covers on the chain.

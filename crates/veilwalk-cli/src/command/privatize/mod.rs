@@ -4,7 +4,8 @@ mod manifest;
 mod release;
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::IsTerminal;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -13,28 +14,32 @@ use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::Epsilon;
 use veilwalk::random::{Secret, SourceKind};
-use veilwalk::session::Releaser;
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
-    AtomicFile, Hashing, HeldOutput, Ledger, LedgerScope, Manifest, ReleaseWriter, WalkFormat,
-    WalkOptions, WalkReader,
+    AtomicFile, Compression, Hashing, HeldOutput, Ledger, LedgerScope, Manifest, ReadError,
+    ReadErrorKind, Releasing, UnknownStates, WalkFormat, WalkOptions, WalkReader,
 };
 
 use self::manifest::manifest;
-pub(super) use self::manifest::{guarantee_part, scales_in_force};
-use self::release::{Counts, Release, real_state};
-use crate::args::{self, ChainArgs, Chosen, MechanismArgs, quoted};
+pub(super) use self::manifest::{block_part, guarantee_part, scales_in_force};
+use self::release::{Output, Release, Walks};
+use crate::args::{
+    self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, MechanismArgs, blocks_in_words,
+    quoted,
+};
 use crate::{progress, terminal};
 
 /// Release every walk: private, feasible, close to the real one
 ///
-/// Reads CSV or TSV with a header, or NDJSON, one state a row; the rows of different walks may
-/// alternate. Writes the name of the trajectory as it is, the number of the step and the released
-/// state, and nothing else of the input. With -o, a manifest beside the release says what was
-/// promised.
+/// Reads CSV or TSV with a header, NDJSON, Parquet or Arrow, one state a row; the rows of different
+/// walks may alternate. Parquet and Arrow may also have one row a walk, with the list of its states.
+/// Text may be compressed with gzip or zstd. Writes the name of the trajectory as it is, the number of
+/// the step and the released state, and nothing else of the input, in the order of the input. With
+/// --block, rows come out when their block is released. With -o, a manifest beside the release says
+/// what was promised.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The real walks: CSV with a header or NDJSON, `-` for standard input
+    /// The real walks: CSV with a header, NDJSON, Parquet or Arrow; `-` for standard input
     walks: String,
 
     #[command(flatten)]
@@ -43,8 +48,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     mechanism: MechanismArgs,
 
+    #[command(flatten)]
+    block: BlockArgs,
+
     /// Where to write the release; standard output if not given. The name tells the format (`.csv`,
-    /// `.tsv`, `.ndjson` or `.jsonl`); with any other it is that of the input
+    /// `.tsv`, `.ndjson` or `.jsonl`, compressed with a further `.gz` or `.zst`; `.parquet`, `.arrow`,
+    /// `.arrows` for a stream of Arrow); with any other it is that of the input
     #[arg(short, long, value_name = "FILE", help_heading = "Input and output")]
     output: Option<PathBuf>,
 
@@ -57,7 +66,7 @@ pub(crate) struct Args {
     )]
     trajectory_column: String,
 
-    /// The column that holds the state
+    /// The column that holds the state, or in Parquet and Arrow the list of a walk's states
     #[arg(long, value_name = "NAME", default_value = "state", help_heading = "Input and output")]
     state_column: String,
 
@@ -69,6 +78,16 @@ pub(crate) struct Args {
     /// released, so that a run that fails has released nothing
     #[arg(long, help_heading = "Input and output")]
     stream: bool,
+
+    /// The rows of each walk stand together, and a walk is over when another begins. With --block, it
+    /// is then released without waiting for the end of the input; a walk that goes on later is an error
+    #[arg(long, help_heading = "Input and output")]
+    grouped: bool,
+
+    /// How many threads release walks; one for each core if not given. What is released with a key
+    /// or a seed does not depend on it
+    #[arg(long, value_name = "COUNT", help_heading = "Input and output")]
+    threads: Option<NonZeroUsize>,
 
     /// What to do with a row whose state is not one of the chain's
     #[arg(
@@ -121,76 +140,87 @@ enum UnknownState {
     Skip,
 }
 
+impl From<UnknownState> for UnknownStates {
+    fn from(what: UnknownState) -> Self {
+        match what {
+            UnknownState::Error => Self::Refuse,
+            UnknownState::Skip => Self::Skip,
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
     let source = args.source()?;
-    let model = args.chain.model()?;
+    let model = args.chain.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
     args.refuse_to_overwrite_the_walks()?;
+    let length = args.block.length()?;
     let settled = args.mechanism.settled()?;
     let promise = settled.promise;
-    settled.design(model.chain())?;
+    match length {
+        None => settled.design(model.chain())?,
+        Some(_) => settled.block_design()?,
+    };
     let cover = args.refuse_empty_guarantee(&model, promise)?;
-    let chosen = settled.on(&model)?;
-    terminal::note(format!("mechanism {}, {promise}", chosen.name));
+    let chosen = match length {
+        None => {
+            let Chosen { name, mechanism, promise, calibrate, .. } = settled.on(&model)?;
+            Choice { name, releasing: Releasing::Steps(mechanism), promise, calibrate }
+        }
+        Some(length) => {
+            let ChosenBlocks { name, mechanism, promise } = settled.block_on(&model, length)?;
+            let calibrate = Calibrate::Theorem;
+            Choice { name, releasing: Releasing::Blocks(mechanism), promise, calibrate }
+        }
+    };
+    let blocks = length.map(|length| format!(" in {}", blocks_in_words(length)));
+    let blocks = blocks.unwrap_or_default();
+    terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
     args.warn(&source, start);
     if args.writes_to_file() {
         // From here on a request to stop is noticed between two rows, and nothing is left behind.
         progress::listen();
     }
     let ledger = args.open_ledger(&model, promise)?;
-    let releaser = Releaser::new(chosen.mechanism.clone(), &source, start)?;
-    let run = Run { args, chosen, cover, source, ledger };
-    let counts = match args.open_pipe()? {
-        // The names are not known beforehand: each walk is charged when it is first seen.
-        Some(reader) => run.release(reader, releaser, BTreeSet::new())?,
-        None => {
-            let names = match run.ledger {
-                Some(_) => args.names(model.chain())?,
-                None => BTreeSet::new(),
-            };
-            let reader = WalkReader::open(Path::new(&args.walks), args.options())?;
-            run.release(reader, releaser, names)?
-        }
+    let run = Run { args, chosen, cover, source, start, ledger };
+    let walks = Walks::open(args)?;
+    let names = match (&run.ledger, walks.can_be_read_twice()) {
+        (Some(_), true) => args.names(model.chain())?,
+        // In a pipe the names are not known beforehand: each walk is charged when it is first seen.
+        _ => BTreeSet::new(),
     };
-    counts.tell();
-    Ok(())
+    run.release(walks, &names)
+}
+
+/// What releases walks, with the name it goes by.
+struct Choice {
+    name: String,
+    releasing: Releasing,
+    promise: Promise,
+    calibrate: Calibrate,
 }
 
 /// What a release is made with, beyond the releaser itself.
 struct Run<'a> {
     args: &'a Args,
-    chosen: Chosen,
+    chosen: Choice,
     cover: Cover,
     source: Source,
+    start: Start,
     ledger: Option<Ledger>,
 }
 
 impl Run<'_> {
     /// Releases all that is read. The walks of these names are charged in one go, as soon as there
     /// is somewhere to write them to; any other before its first state is released.
-    fn release<R: Read>(
-        &self,
-        reader: WalkReader<R>,
-        mut releaser: Releaser,
-        names: BTreeSet<String>,
-    ) -> Result<Counts> {
+    fn release(&self, walks: Walks, names: &BTreeSet<String>) -> Result<()> {
         let args = self.args;
-        let charge = |name: &str| match names.contains(name) {
-            true => Ok(()),
-            false => self.charge([name]),
+        let charge = |new: &[&str]| {
+            let new = new.iter().copied().filter(|&name| !names.contains(name));
+            self.charge(new).map_err(Into::into)
         };
         let charge_first = || self.charge(names.iter().map(String::as_str));
-        let release = Release {
-            releaser: &mut releaser,
-            unknown_state: args.unknown_state,
-            stream: args.stream,
-            charge: &charge,
-            stopped: self.stopped(),
-            example: serde_json::json!({
-                &args.trajectory_column: "north",
-                &args.state_column: "Baa",
-            }),
-        };
+        let release = Release { run: self, charge: &charge };
         match &args.output {
             Some(path) if args.writes_to_file() => {
                 if Manifest::path_for(path).exists() {
@@ -200,36 +230,50 @@ impl Run<'_> {
                         path.display()
                     ));
                 }
-                let format = WalkFormat::from_path(path).unwrap_or(reader.format());
+                let format = WalkFormat::from_path(path).unwrap_or(walks.format());
+                let compression = Compression::from_path(path);
+                let packed = compression != Compression::None;
+                if args.stream && (packed || !format.is_text()) {
+                    bail!(
+                        "--stream writes plain CSV, TSV or NDJSON, so that every row can be read \
+                         at once; give -o such a name, or leave --stream out"
+                    );
+                }
                 let file = AtomicFile::create(path)?;
                 progress::remove_when_stopped(file.temporary());
                 let name = file.name().to_owned();
-                let writer = ReleaseWriter::new(Hashing::new(file), &name, format, &args.keep)?;
                 charge_first()?;
-                let (counts, hashed) = release.run(reader, writer)?;
+                let output = Output { out: Hashing::new(file), name: &name, format, compression };
+                let (tally, hashed) = release.run(walks, output)?;
                 let (file, hash) = hashed.finish();
                 // First the manifest: a release under its name is never without one.
-                let manifest = manifest(self, &counts, path, hash).prepare_for(path)?;
+                let manifest = manifest(self, &tally, path, hash).prepare_for(path)?;
                 let manifest_name = manifest.name().to_owned();
                 manifest.commit()?;
                 file.commit()?;
                 terminal::note(format!("wrote {name} and {manifest_name}"));
-                Ok(counts)
             }
             _ => {
-                const NAME: &str = "standard output";
-                let (out, format) = (std::io::stdout().lock(), reader.format());
+                let name = "standard output";
+                let (format, compression) = (walks.format(), Compression::None);
+                if !format.is_text() && std::io::stdout().is_terminal() {
+                    bail!(
+                        "this would print bytes on the terminal; give -o FILE, such as -o out.csv"
+                    );
+                }
                 charge_first()?;
                 if args.stream {
-                    let writer = ReleaseWriter::new(out, NAME, format, &args.keep)?;
-                    return Ok(release.run(reader, writer)?.0);
+                    let out = std::io::stdout();
+                    release.run(walks, Output { out, name, format, compression })?;
+                } else {
+                    let out = HeldOutput::new();
+                    let (_, held) =
+                        release.run(walks, Output { out, name, format, compression })?;
+                    held.pass_on(std::io::stdout().lock()).map_err(|error| error.named(name))?;
                 }
-                let writer = ReleaseWriter::new(HeldOutput::new(), NAME, format, &args.keep)?;
-                let (counts, held) = release.run(reader, writer)?;
-                held.pass_on(out).map_err(|error| error.named(NAME))?;
-                Ok(counts)
             }
         }
+        Ok(())
     }
 
     fn charge<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
@@ -314,33 +358,29 @@ impl Args {
             if progress::stop_requested() {
                 bail!("stopped on request; nothing was written or charged");
             }
-            if real_state(chain, &input, &row, self.unknown_state)?.is_some()
-                && !names.contains(row.trajectory)
-            {
+            match (chain.require(row.state), self.unknown_state) {
+                (Ok(_), _) => {}
+                (Err(_), UnknownState::Skip) => continue,
+                (Err(unknown), UnknownState::Error) => {
+                    let kind = ReadErrorKind::UnknownState(unknown);
+                    let error = ReadError::at(input, row.place, kind);
+                    return Err(release::with_advice(error));
+                }
+            }
+            if !names.contains(row.trajectory) {
                 names.insert(row.trajectory.to_owned());
             }
         }
         Ok(names)
     }
 
-    fn writes_to_file(&self) -> bool {
-        self.output.as_ref().is_some_and(|path| path.as_os_str() != "-")
+    fn threads(&self) -> usize {
+        let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.unwrap_or_else(all).get()
     }
 
-    /// The walks, if they come from something that can be read only once.
-    fn open_pipe(&self) -> Result<Option<WalkReader<Box<dyn Read>>>> {
-        let (path, mut options) = (Path::new(&self.walks), self.options());
-        let (input, name): (Box<dyn Read>, &str) = if self.walks == "-" {
-            (Box::new(progress::Waiting(std::io::stdin())), "standard input")
-        } else if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-            options.format = WalkFormat::from_path(path);
-            let file = std::fs::File::open(path);
-            let file = file.with_context(|| format!("cannot read {}", self.walks))?;
-            (Box::new(progress::Waiting(file)), &self.walks)
-        } else {
-            return Ok(None);
-        };
-        Ok(Some(WalkReader::new(input, name, options)?))
+    fn writes_to_file(&self) -> bool {
+        self.output.as_ref().is_some_and(|path| path.as_os_str() != "-")
     }
 
     fn source(&self) -> Result<Source> {

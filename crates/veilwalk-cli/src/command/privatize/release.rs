@@ -1,131 +1,192 @@
-//! The loop: one real state in, one released state out.
+//! Walks in, release out, and what is said about it.
 
-use std::collections::HashMap;
 use std::io::{Read, Write};
+use std::path::Path;
+use std::time::Instant;
 
-use anyhow::{Result, bail};
-use veilwalk::session::{Releaser, Walk};
-use veilwalk::{Chain, StateId};
-use veilwalk_io::{ReadError, ReadErrorKind, ReleaseWriter, Row, WalkFormat, WalkReader};
+use anyhow::{Context, Error, Result, anyhow, bail};
+use serde_json::json;
+use veilwalk_io::{
+    Charge, Compression, Grouping, ReadError, ReadErrorKind, ReleaseError, ReleaseOutput,
+    ReleaseWriter, Tally, WalkFormat, WalkInput, WalkReader, WalkRelease, Watch, release_rows,
+};
 
-use super::UnknownState;
-use crate::args::counted;
-use crate::{progress, terminal};
+use super::{Args, Run};
+use crate::args::{counted, rate};
+use crate::progress::{self, Waiting};
+use crate::terminal;
 
-/// What a run did.
-#[derive(Debug, Default)]
-pub(super) struct Counts {
-    pub(super) walks: usize,
-    pub(super) steps: usize,
-    pub(super) infeasible: usize,
-    pub(super) skipped: usize,
+/// The real walks, opened.
+pub(super) enum Walks {
+    /// To be answered row by row.
+    Stream(WalkReader<Box<dyn Read + Send>>, Again),
+    /// To be answered as a whole.
+    Whole(WalkInput, Again),
 }
 
-/// A walk under way, with the real state it was last seen in.
-struct Open {
-    walk: Walk,
-    last_real: Option<StateId>,
+/// Whether the input can be read once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    Yes,
+    No,
+}
+
+impl Walks {
+    pub(super) fn open(args: &Args) -> Result<Self> {
+        let (path, mut options) = (Path::new(&args.walks), args.options());
+        let pipe: Option<Box<dyn Read + Send>> = if args.walks == "-" {
+            Some(Box::new(Waiting(std::io::stdin())))
+        } else if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            let file = std::fs::File::open(path);
+            let file = file.with_context(|| format!("cannot read {}", args.walks))?;
+            Some(Box::new(Waiting(file)))
+        } else {
+            None
+        };
+        let name = if args.walks == "-" { "standard input" } else { &args.walks };
+        if pipe.is_some() {
+            options.format = WalkFormat::from_path(path);
+        }
+        let walks = match (pipe, args.stream) {
+            (Some(pipe), true) => Self::Stream(WalkReader::new(pipe, name, options)?, Again::No),
+            (Some(pipe), false) => Self::Whole(WalkInput::new(pipe, name, options)?, Again::No),
+            (None, true) => Self::Stream(WalkReader::open(path, options)?, Again::Yes),
+            (None, false) => Self::Whole(WalkInput::open(path, options)?, Again::Yes),
+        };
+        if args.stream && !walks.format().is_text() {
+            bail!("{name}: --stream answers lines of text; leave it out for Parquet and Arrow");
+        }
+        Ok(walks)
+    }
+
+    pub(super) fn format(&self) -> WalkFormat {
+        match self {
+            Self::Stream(reader, _) => reader.format(),
+            Self::Whole(input, _) => input.format(),
+        }
+    }
+
+    pub(super) fn can_be_read_twice(&self) -> bool {
+        let (Self::Stream(_, again) | Self::Whole(_, again)) = self;
+        *again == Again::Yes
+    }
+}
+
+/// Where the release goes.
+pub(super) struct Output<'a, W> {
+    pub(super) out: W,
+    pub(super) name: &'a str,
+    pub(super) format: WalkFormat,
+    pub(super) compression: Compression,
 }
 
 /// How walks are released.
 pub(super) struct Release<'a> {
-    pub(super) releaser: &'a mut Releaser,
-    pub(super) unknown_state: UnknownState,
-    pub(super) stream: bool,
-    /// Called with a walk's name before its first state is released.
-    pub(super) charge: &'a dyn Fn(&str) -> Result<()>,
-    /// What is said if the run is asked to stop.
-    pub(super) stopped: String,
-    /// A row of NDJSON, for those who give none.
-    pub(super) example: serde_json::Value,
+    pub(super) run: &'a Run<'a>,
+    pub(super) charge: &'a Charge<'a>,
 }
 
 impl Release<'_> {
-    pub(super) fn run<R: Read, W: Write>(
-        self,
-        mut reader: WalkReader<R>,
-        mut writer: ReleaseWriter<W>,
-    ) -> Result<(Counts, W)> {
-        let model = self.releaser.mechanism().model().clone();
-        let chain = model.chain();
-        let input = reader.name().to_owned();
-        let mut counts = Counts::default();
-        let mut open: HashMap<String, Open> = HashMap::new();
-        while let Some(row) = reader.next_row()? {
-            let Some(real) = real_state(chain, &input, &row, self.unknown_state)? else {
-                counts.skipped += 1;
-                continue;
-            };
-            if progress::stop_requested() {
-                bail!(self.stopped);
-            }
-            if !open.contains_key(row.trajectory) {
-                (self.charge)(row.trajectory)?;
-                let walk = self.releaser.walk(row.trajectory);
-                open.insert(row.trajectory.to_owned(), Open { walk, last_real: None });
-            }
-            let here = open.get_mut(row.trajectory).expect("just made");
-            if here.last_real.is_some_and(|previous| !chain.allows(previous, real)) {
-                counts.infeasible += 1;
-            }
-            here.last_real = Some(real);
-            let step = here.walk.released();
-            let released = self.releaser.release(&mut here.walk, real);
-            writer.write_row(row.trajectory, step, chain.label(released), row.kept)?;
-            counts.steps += 1;
-            if self.stream {
-                writer.flush()?;
-            }
-        }
-        if reader.format() == WalkFormat::Ndjson && counts.steps + counts.skipped == 0 {
+    pub(super) fn run<W: Write + Send>(
+        &self,
+        walks: Walks,
+        output: Output<'_, W>,
+    ) -> Result<(Tally, W)> {
+        let started = Instant::now();
+        let (input, format) = match &walks {
+            Walks::Stream(reader, _) => (reader.name().to_owned(), walks.format()),
+            Walks::Whole(input, _) => (input.name().to_owned(), walks.format()),
+        };
+        let (size, timed) = match &walks {
+            Walks::Stream(..) => (None, false),
+            Walks::Whole(input, _) => (input.size(), true),
+        };
+        let released = progress::releasing(size, |watch| self.run_watched(walks, output, watch));
+        let (tally, out) = released.map_err(|error| self.explain(error))?;
+        if format == WalkFormat::Ndjson && tally.states + tally.skipped == 0 {
+            let args = self.run.args;
             bail!(
                 "{input}: the file is empty; it should hold one object a line, such as {}",
-                self.example
+                json!({ &args.trajectory_column: "north", &args.state_column: "Baa" })
             );
         }
-        counts.walks = open.len();
-        writer.flush()?;
-        Ok((counts, writer.finish()?))
+        tell(&tally, timed.then(|| started.elapsed().as_secs_f64()));
+        Ok((tally, out))
     }
-}
 
-/// The real state of a row; none if the row is to be left out.
-pub(super) fn real_state(
-    chain: &Chain,
-    input: &str,
-    row: &Row<'_>,
-    unknown_state: UnknownState,
-) -> Result<Option<StateId>> {
-    match (chain.require(row.state), unknown_state) {
-        (Ok(state), _) => Ok(Some(state)),
-        (Err(_), UnknownState::Skip) => Ok(None),
-        (Err(unknown), UnknownState::Error) => {
-            let kind = ReadErrorKind::UnknownState(unknown);
-            let error = ReadError::new(input, Some(row.line), kind);
-            bail!("{error}, or leave such rows out with --unknown-state skip");
+    fn run_watched<W: Write + Send>(
+        &self,
+        walks: Walks,
+        output: Output<'_, W>,
+        watch: &Watch<'_>,
+    ) -> Result<(Tally, W), ReleaseError> {
+        let Run { args, chosen, source, start, ledger, .. } = self.run;
+        let release = WalkRelease {
+            releasing: chosen.releasing.clone(),
+            source,
+            start: *start,
+            unknown_states: args.unknown_state.into(),
+            grouping: if args.grouped { Grouping::Together } else { Grouping::Alternating },
+            charge: ledger.is_some().then_some(self.charge),
+            watch,
+        };
+        let Output { out, name, format, compression } = output;
+        match walks {
+            Walks::Stream(reader, _) => {
+                let writer = ReleaseWriter::new(out, name, format, &args.keep)?;
+                release_rows(&release, reader, writer)
+            }
+            Walks::Whole(input, _) => {
+                let output = ReleaseOutput::new(out, name, format, compression, &args.keep)?;
+                release.run(input, output, args.threads())
+            }
+        }
+    }
+
+    fn explain(&self, error: ReleaseError) -> Error {
+        match error {
+            // The request may be met while a pipe is read.
+            ReleaseError::Read(_) if progress::stop_requested() => anyhow!(self.run.stopped()),
+            ReleaseError::Read(error) => with_advice(error),
+            ReleaseError::Write(error) => error.into(),
+            ReleaseError::Charge(error) => anyhow!(error),
+            ReleaseError::Stopped => anyhow!(self.run.stopped()),
+            other => other.into(),
         }
     }
 }
 
-impl Counts {
-    pub(super) fn tell(&self) {
+/// What can be done about an error, beyond what it says itself.
+pub(super) fn with_advice(error: ReadError) -> Error {
+    match error.kind() {
+        ReadErrorKind::UnknownState(_) => {
+            anyhow!("{error}, or leave such rows out with --unknown-state skip")
+        }
+        _ => error.into(),
+    }
+}
+
+/// Says what was released, and how fast where no one was waited for.
+fn tell(tally: &Tally, seconds: Option<f64>) {
+    let speed = seconds.map_or_else(String::new, |seconds| {
+        format!(" in {seconds:.1} s, {} a second", rate(tally.states, seconds))
+    });
+    terminal::note(format!(
+        "released {}, {}{speed}",
+        counted(tally.walks as usize, "walk"),
+        counted(tally.states as usize, "state"),
+    ));
+    if tally.infeasible > 0 {
         terminal::note(format!(
-            "released {}, {}",
-            counted(self.walks, "walk"),
-            counted(self.steps, "state")
+            "not possible under the chain: {} of the real walks; the guarantee covers them, but \
+             the chain may not fit these walks",
+            counted(tally.infeasible as usize, "move")
         ));
-        if self.infeasible > 0 {
-            terminal::note(format!(
-                "not possible under the chain: {} of the real walks; the guarantee covers them, but \
-                 the chain may not fit these walks",
-                counted(self.infeasible, "move")
-            ));
-        }
-        if self.skipped > 0 {
-            terminal::warning(format!(
-                "{} left out because the state is not one of the chain's",
-                counted(self.skipped, "row")
-            ));
-        }
+    }
+    if tally.skipped > 0 {
+        terminal::warning(format!(
+            "{} left out because the state is not one of the chain's",
+            counted(tally.skipped as usize, "row")
+        ));
     }
 }

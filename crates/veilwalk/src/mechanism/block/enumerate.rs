@@ -4,6 +4,7 @@ use super::BlockMechanism;
 use super::reach::Frontier;
 use super::release::{BlockWorkspace, Keep, Layer};
 use crate::chain::StateId;
+use crate::mechanism::exponential::Weighed;
 
 impl BlockMechanism {
     /// Every block that can be released, in order, with the logarithm of the probability with which
@@ -45,11 +46,18 @@ impl BlockMechanism {
         layer: &Layer,
         space: &mut BlockWorkspace,
     ) -> Vec<(StateId, f64)> {
-        self.fill_totals(previous, real, layer, space);
-        let denominator = self.arithmetic.denominator() as f64;
-        let excesses = space.excesses().iter().map(|&excess| excess as f64 / denominator);
-        let log_total = excesses.clone().map(|e| (-e).exp()).sum::<f64>().ln();
+        self.fill_candidates(previous, real, layer, space);
+        let denominator = self.scale.denominator() as f64;
+        let candidates = space.candidates();
+        let largest = candidates.iter().map(|candidate| candidate.weight.exponent()).max();
+        let largest = largest.expect("every state has a successor");
+        let log = |candidate: &Weighed| {
+            candidate.weight.ln_above(largest) - candidate.cost as f64 / denominator
+        };
+        let logs: Vec<f64> = candidates.iter().map(log).collect();
+        let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let log_total = most + logs.iter().map(|l| (l - most).exp()).sum::<f64>().ln();
         let successors = self.model().chain().successors(previous).iter().copied();
-        successors.zip(excesses.map(|e| -e - log_total)).collect()
+        successors.zip(logs.into_iter().map(|l| l - log_total)).collect()
     }
 }

@@ -1,153 +1,116 @@
-//! Backward messages as whole numbers: how cheap it is to go on from a state.
+//! Backward messages: how much weight there is behind a state.
 //!
-//! The message `V_t(z)` is `−ln` of the sum, over everything the block can still do after step `t`
-//! from state `z`, of `exp(−cost)`. It is computed backward,
+//! The message `W_t(z)` is the sum, over everything the block can still do after step `t` from state
+//! `z`, of `exp(−cost)`. It is computed backward,
 //!
 //! ```text
-//! V_t(z) = −ln Σ_y exp(−c(y|z,x_{t+1}) − V_{t+1}(y)),
+//! W_t(z) = Σ_y exp(−β·w(z,y)) · exp(−η·D(y,x_{t+1})) · W_{t+1}(y),
 //! ```
 //!
-//! in doubles, and rounded to a whole number of units of `1/N`, with `N` a multiple of the
-//! denominator of the costs by a power of two. Doubles come from `libm`, sums are taken in a fixed
-//! order, so messages are the same on every platform. They are 128 bits wide, which holds any block
-//! without overflow, so that nothing saturates, and a message is a logarithm, so that nothing
-//! underflows to zero.
+//! from the end of the block, where it is one. A message is a double with an exponent of its own, so
+//! that none is ever zero. The two exponentials are powers of one number each, since distances and
+//! weights are whole numbers, and come from small tables: no exponential and no
+//! logarithm is computed while walks are released. Sums are taken in a fixed order, and nothing but
+//! products, sums and powers of two is used, so messages are the same on every platform.
 //!
-//! For distances that do not depend on the last released state the exponent is a part for the state
-//! `y`, computed once for all its predecessors, and a part for the transition, computed once for all
-//! steps: a sum costs one multiplication a transition. The shift of the exponents is then common to
-//! all `z`; where a sum comes out below 2⁻⁶⁴ it is taken again with a shift of its own.
+//! For distances that do not depend on the last released state, what belongs to `y` is multiplied once
+//! for all its predecessors, and a sum costs one multiplication a transition. Its terms are then in
+//! units that are common to all `z`; where a sum comes out below 2⁻⁶⁴ of them, it is taken again in
+//! units of its own.
 //!
 //! # Precision
 //!
 //! Let u = 2⁻⁵³, n the largest number of successors, and all bounds be to first order; the constant
-//! has nearly a factor two of room for the rest.
+//! has a factor two of room for the rest.
 //!
-//! *Terms.* A cost as a double is three roundings (the whole number, the inverse of `N`, their
-//! product; `N` itself is a double), so `exp(−a)` is off by a relative `3u·a`, and by `2u` for an `exp`
-//! that is good to one unit in the last place. A term `p = exp(−a)·exp(−b)` of the fast sum is
-//! therefore off by a relative `3u(a+b) + 5u`. (Terms that underflow are below n·2⁻¹⁰⁷⁴ in all,
-//! nothing beside a sum of 2⁻⁶⁴.)
+//! *Terms.* A power is off by a relative `5u`. Powers of two cost nothing. A term is
+//! the product of two powers and a message, which is what it is: two powers and two products are
+//! `12u`. (Terms that vanish are below 2⁻⁸⁰⁰ of the units in all, nothing beside a sum of 2⁻⁶⁴, or of
+//! the largest term.)
 //!
-//! *Sums.* Let `S = Σ p`. The weights `p/S` have entropy at most `ln n`, which is the mean of `a + b`
-//! plus `ln S`; so the mean of `a + b` is at most `ln n − ln S`, and S is off by a relative
-//! `u(3 ln n + 3A + 5 + n − 1)`, with `A = max(0, −ln S) ≤ 64 ln 2`. With a shift of its own `A = 0`.
-//!
-//! *Logarithm.* It adds `2u·|ln S|`, the product with `N` another `u·|ln S|`, and `|ln S|` is at most
-//! `A + ln n`. Rounding to a whole number adds `1/2N`.
-//!
-//! Together `u(6 ln n + 6A + n + 4) + 1/2N ≤ u(2n + 280) + 1/2N`. What is reckoned with is
+//! *Sums.* All terms are positive, so a sum is off by no more than the worst of its terms, and by
+//! `(n − 1)u` for the additions. Together `u(n + 11)`. What is reckoned with is
 //!
 //! ```text
-//! δ = u(2n + 512) + 1/2N.
+//! δ = u(2n + 32).
 //! ```
 //!
 //! A test compares messages with sums in whole numbers of several hundred bits.
 
+use super::powers::Powers;
+use super::weight::{Product, Weight};
 use super::{BlockLength, CostScale};
 use crate::chain::{Chain, StateId};
 use crate::model::Model;
 use crate::nats::Nats;
-use crate::random::ExpCoin;
-
-/// Messages need no more bits behind the point: beyond, the doubles they come from are coarser.
-pub(super) const FINEST: u32 = 55;
 
 /// Units in which what rounding costs is counted, for one nat.
 pub(super) const COST_UNITS: f64 = (1u64 << 60) as f64;
 
-/// A sum below this is taken again with a shift of its own.
+/// A sum below this is taken again in units of its own.
 const LEAST_SUM: f64 = 1.0 / (1u128 << 64) as f64;
 
-/// What the loss of one block grows by for rounding, `4(L−1)δ`, in units of 2⁻⁶⁰ and rounded up, if
-/// messages have this many bits behind the point.
-pub(super) fn block_cost(model: &Model, length: BlockLength, fineness: u32) -> u128 {
-    let successors = model.chain().largest_out_degree() as u128;
-    // In units of 2^-80.
-    let delta = ((2 * successors + 512) << 27) + (1 << (79 - fineness));
-    let roundings = u128::from(length.most_steps().get() - 1);
-    (4 * roundings * delta).div_ceil(1 << 20)
+/// What the loss of one block grows by for rounding, `4(L−1)δ`, in units of 2⁻⁶⁰.
+pub(super) fn block_cost(chain: &Chain, length: BlockLength) -> u128 {
+    let delta = (2 * chain.largest_out_degree() as u128 + 32) << 7;
+    4 * u128::from(length.most_steps().get() - 1) * delta
 }
 
-/// How messages and costs are brought to one denominator.
+/// The tables that messages are made with.
 #[derive(Debug)]
 pub(super) struct Arithmetic {
-    /// Costs are multiplied by two to this.
-    shift: u32,
-    /// `N`.
-    denominator: u64,
-    per_unit: f64,
-    pub(super) coin: ExpCoin,
+    /// `exp(−η·d)` by distance.
+    distances: Powers,
     /// `exp(−β·w)` of every transition.
-    transitions: Vec<f64>,
+    transitions: Vec<Product>,
+    /// The same as plain doubles, zero where it is below 2⁻¹⁰⁰⁰.
+    plain_transitions: Vec<f64>,
 }
 
 /// Working space for messages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MessageSpace {
-    /// By state: what a move to it costs from there on.
-    potentials: Vec<i128>,
-    /// By state: `exp` of minus that, above the cheapest.
-    weights: Vec<f64>,
+    /// By state: the weight of a move to it, the transition's own part left out.
+    moves: Vec<Product>,
+    /// The same in common units.
+    plain_moves: Vec<f64>,
     distances: Vec<Nats>,
-    costs: Vec<i128>,
+    factors: Vec<f64>,
+    terms: Vec<Product>,
 }
 
 impl Arithmetic {
-    pub(super) fn new(chain: &Chain, scale: CostScale, length: BlockLength) -> Self {
-        let bits = |n: u64| u64::BITS - n.leading_zeros();
-        // What a whole block costs stays below 2^120.
-        let largest =
-            bits(scale.cost(Nats::MAX, Nats::MAX)) + bits(length.most_steps().get().into());
-        let shift = (FINEST + 1).saturating_sub(bits(scale.denominator())).min(120 - largest);
-        let denominator = scale.denominator() << shift;
-        let per_cost = 1.0 / scale.denominator() as f64;
-        let weights = chain.states().flat_map(|z| chain.weights(z));
-        let transitions =
-            weights.map(|&w| libm::exp(-(scale.weight_cost(w) as f64 * per_cost))).collect();
-        let per_unit = 1.0 / denominator as f64;
-        Self { shift, denominator, per_unit, coin: ExpCoin::new(denominator), transitions }
+    /// `None` if what a block can cost is beyond all exponents.
+    pub(super) fn new(model: &Model, scale: CostScale, length: BlockLength) -> Option<Self> {
+        let chain = model.chain();
+        // Hamming distance is one nat.
+        let farthest = model.diameter().distance.max(Nats::from_units(Nats::PER_NAT));
+        let weights = || chain.states().flat_map(|z| chain.weights(z).iter().copied());
+        let heaviest = weights().max().unwrap_or(Nats::ZERO);
+        let most_nats = scale.cost(farthest, heaviest) / scale.denominator() + 1;
+        let steps = u64::from(length.most_steps().get());
+        if most_nats >= 1 << 30 || most_nats.checked_mul(steps).is_none_or(|all| all >= 1 << 60) {
+            return None;
+        }
+        let one = Nats::from_units(1);
+        let unit_cost = |distance, weight| scale.cost(distance, weight);
+        let denominator = scale.denominator();
+        let powers = |cost: u64, largest: Nats| Powers::new(cost, denominator, largest.units());
+        let by_weight = powers(unit_cost(Nats::ZERO, one), heaviest);
+        let transitions: Vec<Product> = weights().map(|w| by_weight.power(w.units())).collect();
+        Some(Self {
+            distances: powers(unit_cost(one, Nats::ZERO), farthest),
+            plain_transitions: transitions.iter().map(|power| power.over(0)).collect(),
+            transitions,
+        })
     }
+}
 
-    pub(super) fn denominator(&self) -> u64 {
-        self.denominator
-    }
-
-    /// How many bits messages have behind the point, at least and at most [`FINEST`].
-    pub(super) fn fineness(&self) -> u32 {
-        self.denominator.ilog2().min(FINEST)
-    }
-
-    pub(super) fn is_as_fine_as(&self, fineness: u32) -> bool {
-        self.fineness() >= fineness
-    }
-
-    /// A cost over `N`.
-    #[inline]
-    pub(super) fn widened(&self, cost: u64) -> i128 {
-        i128::from(cost) << self.shift
-    }
-
-    /// `exp(−excess)`.
-    #[inline]
-    fn exp_minus(&self, excess: i128) -> f64 {
-        // Both conversions round to nearest; the first is faster.
-        let excess = u64::try_from(excess).map_or_else(|_| excess as f64, |small| small as f64);
-        libm::exp(-(excess * self.per_unit))
-    }
-
-    /// `base − ln(sum)`, rounded to a whole number.
-    #[inline]
-    fn less_log(&self, base: i128, sum: f64) -> i128 {
-        base - (libm::log(sum) * self.denominator as f64).round() as i128
-    }
-
-    /// `−ln Σ exp(−cost)`, with a shift of its own.
-    fn minus_log_sum(&self, costs: &[i128]) -> i128 {
-        let least = *costs.iter().min().expect("every state has a successor");
-        let sum = costs.iter().map(|cost| self.exp_minus(cost - least)).sum();
-        self.less_log(least, sum)
-    }
+/// The sum of these in units of the largest.
+fn exact_sum(terms: &[Product]) -> Weight {
+    let largest = terms.iter().map(|term| term.exponent()).max();
+    let largest = largest.expect("every state has a successor");
+    Weight::new(terms.iter().map(|term| term.over(largest)).sum(), largest)
 }
 
 /// `Σ factor·weight`, in four interleaved sums, so that no addition waits for the one before it.
@@ -174,76 +137,91 @@ impl super::BlockMechanism {
         &self,
         from: &[StateId],
         real: StateId,
-        (to, after): (&[StateId], &[i128]),
+        (to, after): (&[StateId], &[Weight]),
         space: &mut MessageSpace,
-        out: &mut Vec<i128>,
+        out: &mut Vec<Weight>,
     ) {
-        let chain = self.model().chain();
-        space.potentials.resize(chain.len(), 0);
-        space.weights.resize(chain.len(), 0.0);
+        let states = self.model().chain().len();
+        space.moves.resize(states, Product::default());
+        space.plain_moves.resize(states, 0.0);
         out.clear();
         if self.distance_ignores_previous() {
-            let least = self.fill_potentials(real, to, after, space);
-            out.extend(from.iter().map(|&z| self.message(z, least, space)));
+            space.distances.resize(to.len(), Nats::ZERO);
+            // The distance is the same for every last released state, so any will do.
+            self.metric().fill(real, to, real, &mut space.distances);
+            let MessageSpace { moves, distances, .. } = space;
+            for ((y, &message), d) in to.iter().zip(after).zip(distances) {
+                let power = self.arithmetic.distances.power(d.units());
+                moves[y.index()] = power.times(message.into());
+            }
+            let units = space.to_common_units(to);
+            out.extend(from.iter().map(|&z| self.message(z, units, space)));
         } else {
             for (y, &message) in to.iter().zip(after) {
-                space.potentials[y.index()] = message;
+                space.moves[y.index()] = message.into();
             }
-            out.extend(from.iter().map(|&z| {
-                let candidates = chain.successors(z);
-                space.distances.resize(candidates.len(), Nats::ZERO);
-                self.metric().fill(z, candidates, real, &mut space.distances);
-                let MessageSpace { potentials, distances, costs, .. } = &mut *space;
-                let moves = candidates.iter().zip(distances.iter().zip(chain.weights(z)));
-                costs.clear();
-                costs.extend(moves.map(|(y, (&d, &w))| {
-                    self.arithmetic.widened(self.scale.cost(d, w)) + potentials[y.index()]
-                }));
-                self.arithmetic.minus_log_sum(costs)
-            }));
+            let units = space.to_common_units(to);
+            out.extend(from.iter().map(|&z| self.message_by_previous(z, real, units, space)));
         }
     }
 
-    /// What every state of `to` costs from there on, and `exp` of it. Gives the least.
-    fn fill_potentials(
-        &self,
-        real: StateId,
-        to: &[StateId],
-        after: &[i128],
-        space: &mut MessageSpace,
-    ) -> i128 {
-        space.distances.resize(to.len(), Nats::ZERO);
-        // The distance is the same for every last released state, so any will do.
-        self.metric().fill(real, to, real, &mut space.distances);
-        let mut least = i128::MAX;
-        for ((y, message), &d) in to.iter().zip(after).zip(&space.distances) {
-            let potential = message + self.arithmetic.widened(self.scale.cost(d, Nats::ZERO));
-            space.potentials[y.index()] = potential;
-            least = least.min(potential);
-        }
-        for y in to {
-            let excess = space.potentials[y.index()] - least;
-            space.weights[y.index()] = self.arithmetic.exp_minus(excess);
-        }
-        least
-    }
-
-    /// The message of one state, from the potentials of its successors.
+    /// The message of one state, from the weights of moves to its successors.
     #[inline]
-    fn message(&self, z: StateId, least: i128, space: &mut MessageSpace) -> i128 {
+    fn message(&self, z: StateId, units: i64, space: &mut MessageSpace) -> Weight {
+        let chain = self.model().chain();
+        let (candidates, row) = (chain.successors(z), chain.row(z));
+        let factors = &self.arithmetic.plain_transitions[row.clone()];
+        let sum = weighted_sum(candidates, factors, &space.plain_moves);
+        if sum >= LEAST_SUM {
+            return Weight::new(sum, units);
+        }
+        let transitions = &self.arithmetic.transitions[row];
+        space.terms.clear();
+        let terms = candidates.iter().zip(transitions);
+        let moves = &space.moves;
+        space.terms.extend(terms.map(|(y, power)| power.times(moves[y.index()])));
+        exact_sum(&space.terms)
+    }
+
+    /// The same where the distance depends on the last released state.
+    fn message_by_previous(
+        &self,
+        z: StateId,
+        real: StateId,
+        units: i64,
+        space: &mut MessageSpace,
+    ) -> Weight {
         let chain = self.model().chain();
         let candidates = chain.successors(z);
-        let sum =
-            weighted_sum(candidates, &self.arithmetic.transitions[chain.row(z)], &space.weights);
+        space.distances.resize(candidates.len(), Nats::ZERO);
+        self.metric().fill(z, candidates, real, &mut space.distances);
+        let MessageSpace { moves, plain_moves, distances, factors, terms } = space;
+        terms.clear();
+        let transitions = &self.arithmetic.transitions[chain.row(z)];
+        let powers = distances.iter().map(|d| self.arithmetic.distances.power(d.units()));
+        terms.extend(powers.zip(transitions).map(|(power, &own)| power.times(own)));
+        factors.clear();
+        factors.extend(terms.iter().map(|power| power.over(0)));
+        let sum = weighted_sum(candidates, factors, plain_moves);
         if sum >= LEAST_SUM {
-            return self.arithmetic.less_log(least, sum);
+            return Weight::new(sum, units);
         }
-        let MessageSpace { potentials, costs, .. } = space;
-        costs.clear();
-        costs.extend(candidates.iter().zip(chain.weights(z)).map(|(y, &w)| {
-            potentials[y.index()] + self.arithmetic.widened(self.scale.weight_cost(w))
-        }));
-        self.arithmetic.minus_log_sum(costs)
+        let products = terms.iter_mut().zip(candidates);
+        products.for_each(|(term, y)| *term = term.times(moves[y.index()]));
+        exact_sum(terms)
+    }
+}
+
+impl MessageSpace {
+    /// Brings the weights of moves to these states to units of the largest. Gives its exponent.
+    fn to_common_units(&mut self, to: &[StateId]) -> i64 {
+        let Self { moves, plain_moves, .. } = self;
+        let exponents = to.iter().map(|&y| moves[y.index()].exponent());
+        let units = exponents.max().expect("a block can always go on");
+        for &y in to {
+            plain_moves[y.index()] = moves[y.index()].over(units);
+        }
+        units
     }
 }
 
@@ -261,8 +239,6 @@ mod tests {
     use crate::mechanism::{ChainWeight, Design, Distance, Rule};
     use crate::random::exp_enclosure;
 
-    const PLACES: u32 = 400;
-
     /// Every state leads to every other, with entries over as many powers of ten.
     fn dense_chain(states: usize, decades: i32) -> Chain {
         let mut builder = ChainBuilder::new(Entries::Counts);
@@ -279,28 +255,30 @@ mod tests {
         builder.build(Default::default()).unwrap().0
     }
 
-    /// Whether `−ln Σ exp(−cost)` is within `slack` of the message, all in units of 1/N. One nat is
-    /// added to both, so that no exponent is below zero.
-    fn agrees(costs: &[i128], message: i128, slack: u64, denominator: u64) -> bool {
-        let (mut low, mut high) = (BigUint::ZERO, BigUint::ZERO);
-        for cost in costs {
-            let exponent = cost - message + i128::from(denominator);
-            match u64::try_from(exponent) {
-                Ok(a) => {
-                    let (below, above) = exp_enclosure(a, denominator, PLACES);
-                    low += below;
-                    high += above;
-                }
-                // Hundreds of nats, below the last place.
-                Err(_) => high += 1u8,
-            }
-        }
-        let (least, _) = exp_enclosure(denominator + slack, denominator, PLACES);
-        let (_, most) = exp_enclosure(denominator - slack, denominator, PLACES);
-        least <= low && high <= most
+    /// A weight over 2^(least − 53), exactly.
+    fn whole(weight: Weight, least: i64) -> BigUint {
+        let mantissa = BigUint::from((weight.mantissa() * 2f64.powi(53)) as u64);
+        mantissa << u32::try_from(weight.exponent() - least).unwrap()
     }
 
-    /// A quarter of what is reckoned with is enough, on both routes to a sum.
+    /// Whether a message is within `slack` times 2⁻⁵³ of `Σ exp(−cost)·message`.
+    fn agrees(terms: &[(u64, Weight)], message: Weight, slack: u64, denominator: u64) -> bool {
+        let weights = terms.iter().map(|(_, weight)| weight.exponent());
+        let least = weights.chain([message.exponent()]).min().unwrap();
+        let most_nats = terms.iter().map(|(cost, _)| cost / denominator).max().unwrap();
+        let places = 200 + u32::try_from(2 * most_nats).unwrap();
+        let (mut low, mut high) = (BigUint::ZERO, BigUint::ZERO);
+        for &(cost, weight) in terms {
+            let (below, above) = exp_enclosure(cost, denominator, places);
+            low += below * whole(weight, least);
+            high += above * whole(weight, least);
+        }
+        let ours = (whole(message, least) << places) << 53u8;
+        let unit = BigUint::from(1u64 << 53);
+        low * (&unit - slack) <= ours && ours <= high * (&unit + slack)
+    }
+
+    /// Half of what is reckoned with is enough, on both routes to a sum.
     #[test]
     fn messages_are_within_the_allowance_of_exact_sums() {
         for (states, decades) in [(2, 1), (6, 280), (40, 4), (90, 30)] {
@@ -319,40 +297,35 @@ mod tests {
                 let (model, eta) = (model.clone(), eta.parse().unwrap());
                 let length = BlockLength::WHOLE;
                 let blocks = BlockMechanism::with_scale(model, design, eta, length).unwrap();
-                let arithmetic = &blocks.arithmetic;
-                assert_eq!(arithmetic.fineness(), FINEST);
-                let units = u128::from(arithmetic.denominator) * (2 * states as u128 + 512);
-                let slack = (units >> 55) as u64 + 1;
+                let slack = states as u64 + 16;
                 let mut space = BlockWorkspace::default();
                 let start = Frontier::at(StateId::new(0));
                 let layers = blocks.layers(&start, &reals, None, Keep::All, &mut space);
                 for (t, pair) in layers.windows(2).enumerate().skip(1) {
                     let [here, next] = pair else { unreachable!() };
                     for (&z, &message) in
-                        here.states.iter().zip(&here.messages).step_by(1 + states / 7)
+                        here.states.iter().zip(&here.messages).step_by(1 + states / 5)
                     {
                         let candidates = chain.successors(z);
                         let mut distances = vec![Nats::ZERO; candidates.len()];
                         blocks.metric().fill(z, candidates, reals[t], &mut distances);
-                        let costs: Vec<i128> = (candidates.iter().zip(chain.weights(z)))
+                        let terms: Vec<(u64, Weight)> = (candidates.iter().zip(chain.weights(z)))
                             .zip(distances)
                             .map(|((y, &w), d)| {
                                 let place = next.states.binary_search(y).unwrap();
-                                let cost = arithmetic.widened(blocks.scale.cost(d, w));
-                                cost + next.messages[place]
+                                (blocks.scale.cost(d, w), next.messages[place])
                             })
                             .collect();
-                        let denominator = arithmetic.denominator;
+                        let denominator = blocks.scale.denominator();
                         assert!(
-                            agrees(&costs, message, slack, denominator),
+                            agrees(&terms, message, slack, denominator),
                             "{states} states, {distance}, step {t}"
                         );
-                        assert!(!agrees(
-                            &costs,
-                            message + 4 * i128::from(slack),
-                            slack,
-                            denominator
-                        ));
+                        let off = Weight::new(
+                            message.mantissa() * (1.0 + 4.0 * slack as f64 * 2f64.powi(-53)),
+                            message.exponent(),
+                        );
+                        assert!(!agrees(&terms, off, slack, denominator));
                     }
                 }
             }

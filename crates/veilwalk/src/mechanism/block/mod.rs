@@ -41,12 +41,12 @@
 //!
 //! ## What rounding costs
 //!
-//! The sampler ([`messages`]) goes by backward messages that are whole numbers over one denominator
-//! `N`. It draws `y_t` with probability exactly proportional to `exp(−c(y_t|y_{t−1},x_t) − V_t(y_t))`,
-//! where `V_L = 0` and, for `t < L`,
+//! The sampler ([`messages`]) goes by backward messages that are computed in doubles. It draws `y_t`
+//! with probability exactly proportional to `exp(−c(y_t|y_{t−1},x_t))·W_t(y_t)`, where `W_L = 1` and, for
+//! `t < L`,
 //!
 //! ```text
-//! V_t(z) = −ln Q_{t+1}(z) + e_t(z),      Q_t(z) = Σ_y exp(−c(y|z,x_t) − V_t(y)),      |e_t(z)| ≤ δ.
+//! W_t(z) = Q_{t+1}(z)·exp(−e_t(z)),      Q_t(z) = Σ_y exp(−c(y|z,x_t))·W_t(y),      |e_t(z)| ≤ δ.
 //! ```
 //!
 //! `e` is the rounding of that one message, computed from messages that are what they are; nothing
@@ -54,7 +54,7 @@
 //! the roundings:
 //!
 //! ```text
-//! ln K̃(y) = −Σ_t [c_t + V_t(y_t) + ln Q_t(y_{t−1})] = −C(y) − E(y) − ln Q_1(y₀),   E(y) = Σ_{t=1}^{L−1} e_t(y_t).
+//! ln K̃(y) = Σ_t [−c_t + ln W_t(y_t) − ln Q_t(y_{t−1})] = −C(y) − E(y) − ln Q_1(y₀),   E(y) = Σ_{t=1}^{L−1} e_t(y_t).
 //! ```
 //!
 //! Since the choices are probabilities, `Q_1(y₀) = Σ exp(−C − E)`, exactly. For two real walks, `C + E`
@@ -66,12 +66,14 @@
 //! paid at most once for each state that is replaced by one at a positive distance: `b` times for b
 //! substitutions, `⌊ρ/m⌋` times for a radius ρ, with `m` the smallest positive symmetric distance; and
 //! at most once for a block that is the whole walk. That many times `4(L−1)δ` is taken off ε before
-//! η is computed, rounded up ([`BlockMechanism::rounding_cost`]). It is of the order of 10⁻¹¹.
+//! η is computed ([`BlockMechanism::rounding_cost`]). It is of the order of 10⁻¹².
 
 mod enumerate;
 pub mod messages;
+mod powers;
 mod reach;
 mod release;
+mod weight;
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -81,14 +83,16 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use release::BlockWorkspace;
+pub(super) use weight::Weight;
 
 use super::promise::{Epsilon, Promise, Unit};
 use super::scale::{self, CostScale, ScaleError};
-use super::{Design, Mechanism, Rule, cell};
+use super::{Design, Distance, Mechanism, Rule, cell};
 use crate::chain::StateId;
 use crate::distance::Metric;
 use crate::model::Model;
 use crate::nats::Nats;
+use crate::random::ExpCoin;
 use crate::rational::Rational;
 use messages::Arithmetic;
 
@@ -159,6 +163,15 @@ pub enum BlockError {
     /// No scale keeps the promise.
     #[error(transparent)]
     Scale(#[from] ScaleError),
+    /// Costs beyond all exponents.
+    #[error(
+        "a block of {length} can cost more than can be counted at this scale; lower epsilon, raise the \
+         radius, or choose shorter blocks"
+    )]
+    TooSteep {
+        /// The blocks.
+        length: BlockLength,
+    },
     /// Rounding would cost all there is.
     #[error(
         "rounding in blocks of {length} costs {cost:.1e} of epsilon, which leaves nothing of \
@@ -200,8 +213,9 @@ pub struct BlockMechanism {
     scale: CostScale,
     length: BlockLength,
     arithmetic: Arc<Arithmetic>,
+    coin: ExpCoin,
     /// What rounding costs, in units of 2⁻⁶⁰.
-    cost: u64,
+    cost: u128,
 }
 
 impl BlockMechanism {
@@ -212,8 +226,8 @@ impl BlockMechanism {
     ///
     /// # Errors
     ///
-    /// If the rule is not the exponential one, no scale keeps the promise on this chain, or cells
-    /// would need too much memory.
+    /// If the rule is not the exponential one, no scale keeps the promise on this chain, cells would
+    /// need too much memory, or the scale is beyond all reason.
     pub fn new(
         model: Arc<Model>,
         design: Design,
@@ -223,36 +237,26 @@ impl BlockMechanism {
         if design.rule != Rule::Exponential {
             return Err(BlockError::Rule(design.rule));
         }
-        let times = times_paid(&model, promise.unit, length);
-        // The scale fixes how fine messages are, and that what is left for the scale. Messages are as
-        // fine as their floats but for extreme scales, so the first guess is nearly always right.
-        for fineness in (0..=messages::FINEST).rev() {
-            let cost = messages::block_cost(&model, length, fineness).saturating_mul(times);
-            let left = left_of(promise.epsilon.value(), cost).ok_or_else(|| {
-                let cost = cost as f64 / messages::COST_UNITS;
-                BlockError::RoundingTakesAll { promise, length, cost }
-            })?;
-            let kept = Promise { epsilon: left, unit: promise.unit };
-            let eta = match length.most_steps().get() {
-                1 if design.distance.nearest().is_none() => {
-                    scale::theorem_scale(&model, design, kept)?
-                }
-                _ => scale::scale_at(&model, design, kept, 2)?,
-            };
-            let mut made = Self::with_scale(model.clone(), design, eta, length)?;
-            if made.arithmetic.is_as_fine_as(fineness) {
-                if let (Some(nearest), Unit::Substitutions(_)) =
-                    (design.distance.nearest(), promise.unit)
-                {
-                    let cells = model.cells(nearest).map_err(ScaleError::from)?.clone();
-                    made.steps.metric = Arc::new(cell::BySubstitution(cells));
-                }
-                made.steps.promise = Some(promise);
-                made.cost = cost.try_into().expect("less than epsilon");
-                return Ok(made);
-            }
+        model.require_tables().map_err(ScaleError::from)?;
+        let cost = messages::block_cost(model.chain(), length);
+        let cost = cost.saturating_mul(times_paid(&model, promise.unit, length));
+        let left = left_of(promise.epsilon.value(), cost).ok_or_else(|| {
+            let cost = cost as f64 / messages::COST_UNITS;
+            BlockError::RoundingTakesAll { promise, length, cost }
+        })?;
+        let kept = Promise { epsilon: left, unit: promise.unit };
+        let eta = match length.most_steps().get() {
+            1 if design.distance.nearest().is_none() => scale::theorem_scale(&model, design, kept)?,
+            _ => scale::scale_at(&model, design, kept, 2)?,
+        };
+        let mut made = Self::with_scale(model.clone(), design, eta, length)?;
+        if let (Some(nearest), Unit::Substitutions(_)) = (design.distance.nearest(), promise.unit) {
+            let cells = model.cells(nearest).map_err(ScaleError::from)?.clone();
+            made.steps.metric = Arc::new(cell::BySubstitution(cells));
         }
-        unreachable!("every arithmetic is as fine as whole nats")
+        made.steps.promise = Some(promise);
+        made.cost = cost;
+        Ok(made)
     }
 
     /// The mechanism of this design with a scale of the caller's choice. It makes no promise of its
@@ -260,7 +264,8 @@ impl BlockMechanism {
     ///
     /// # Errors
     ///
-    /// If the rule is not the exponential one, or cells would need too much memory.
+    /// If the rule is not the exponential one, cells would need too much memory, or the scale is
+    /// beyond all reason.
     pub fn with_scale(
         model: Arc<Model>,
         design: Design,
@@ -273,8 +278,10 @@ impl BlockMechanism {
         let steps = Mechanism::with_scale(model, design, eta).map_err(ScaleError::from)?;
         // One scale for all states.
         let scale = steps.scale(StateId::new(0));
-        let arithmetic = Arc::new(Arithmetic::new(steps.model().chain(), scale, length));
-        Ok(Self { steps, scale, length, arithmetic, cost: 0 })
+        let arithmetic = Arithmetic::new(steps.model(), scale, length);
+        let arithmetic = Arc::new(arithmetic.ok_or(BlockError::TooSteep { length })?);
+        let coin = ExpCoin::new(scale.denominator());
+        Ok(Self { steps, scale, length, arithmetic, coin, cost: 0 })
     }
 
     /// The model it works on.
@@ -317,19 +324,17 @@ impl BlockMechanism {
     /// By how much rounding can move the logarithm of any block's probability: `2(L−1)δ`.
     #[must_use]
     pub fn log_law_error(&self) -> f64 {
-        let fineness = self.arithmetic.fineness();
-        let cost = messages::block_cost(self.model(), self.length, fineness);
+        let cost = messages::block_cost(self.model().chain(), self.length);
         cost as f64 / messages::COST_UNITS / 2.0
     }
 
     /// Thirty-two bytes that differ whenever chain, design, scale or blocks do.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
-        let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 block mechanism v1");
+        let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 block mechanism v2");
         hasher.update(&self.steps.fingerprint());
         hasher.update(&[u8::from(matches!(self.length, BlockLength::Whole { .. }))]);
         hasher.update(&self.length.most_steps().get().to_le_bytes());
-        hasher.update(&self.arithmetic.denominator().to_le_bytes());
         *hasher.finalize().as_bytes()
     }
 
@@ -345,6 +350,22 @@ impl BlockMechanism {
         let per_unit = 1.0 / self.scale.denominator() as f64;
         out.clear();
         out.extend(space.costs.iter().map(|&cost| cost as f64 * per_unit));
+    }
+
+    /// What the distance from a real state costs, for every released one, in nats. For distances
+    /// that ignore the last released state.
+    pub(crate) fn distance_costs_in_nats(&self, real: StateId) -> Vec<f64> {
+        let states: Vec<StateId> = self.model().chain().states().collect();
+        let mut distances = vec![Nats::ZERO; states.len()];
+        self.metric().fill(real, &states, real, &mut distances);
+        let per_unit = 1.0 / self.scale.denominator() as f64;
+        let cost = |d| self.scale.cost(d, Nats::ZERO) as f64 * per_unit;
+        distances.into_iter().map(cost).collect()
+    }
+
+    /// Whether a replaced state changes costs by so much for each nat, whatever the unit.
+    pub(crate) fn cost_goes_by_nats(&self) -> bool {
+        self.design().distance != Distance::Hamming
     }
 
     /// Whether the distance of a candidate is the same whatever the last released state.
@@ -403,7 +424,7 @@ fn left_of(epsilon: Rational, cost: u128) -> Option<Epsilon> {
 mod tests {
     use super::*;
     use crate::chain::Chain;
-    use crate::mechanism::{ChainWeight, Distance, Preset};
+    use crate::mechanism::{ChainWeight, Preset};
 
     fn design(distance: Distance) -> Design {
         Design { distance, rule: Rule::Exponential, chain_weight: ChainWeight::ZERO }
@@ -461,6 +482,13 @@ mod tests {
         let five: BlockLength = "5".parse().unwrap();
         let error = BlockMechanism::new(model.clone(), Preset::Sharp.design(), promise, five);
         assert!(error.unwrap_err().to_string().contains("permute-and-flip"));
+        let steep = BlockMechanism::with_scale(
+            model.clone(),
+            design(Distance::Symmetric),
+            Rational::whole(1 << 30),
+            BlockLength::WHOLE,
+        );
+        assert!(matches!(steep, Err(BlockError::TooSteep { .. })));
         let tiny = Promise::for_substitutions("1e-15".parse().unwrap(), 1.try_into().unwrap());
         let error = BlockMechanism::new(model, design(Distance::Hamming), tiny, five).unwrap_err();
         assert!(matches!(error, BlockError::RoundingTakesAll { .. }), "{error}");

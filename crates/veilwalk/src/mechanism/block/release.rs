@@ -11,8 +11,9 @@ use std::sync::Arc;
 use super::BlockMechanism;
 use super::messages::MessageSpace;
 use super::reach::Frontier;
+use super::weight::Weight;
 use crate::chain::StateId;
-use crate::mechanism::exponential;
+use crate::mechanism::exponential::{self, Weighed};
 use crate::nats::Nats;
 use crate::random::Words;
 
@@ -23,8 +24,7 @@ pub struct BlockWorkspace {
     messages: MessageSpace,
     marks: Vec<bool>,
     distances: Vec<Nats>,
-    costs: Vec<i128>,
-    excesses: Vec<u128>,
+    candidates: Vec<Weighed>,
     halvings: Vec<u32>,
 }
 
@@ -32,7 +32,7 @@ pub struct BlockWorkspace {
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     pub(super) states: Arc<[StateId]>,
-    pub(super) messages: Vec<i128>,
+    pub(super) messages: Vec<Weight>,
 }
 
 /// Which layers of a segment are wanted.
@@ -43,7 +43,7 @@ pub(super) enum Keep {
 }
 
 impl Layer {
-    fn message(&self, state: StateId, chain_states: usize) -> i128 {
+    fn message(&self, state: StateId, chain_states: usize) -> Weight {
         if self.states.len() == chain_states {
             return self.messages[state.index()];
         }
@@ -70,14 +70,14 @@ impl BlockWorkspace {
     }
 
     fn segment(&self, steps: usize, states: usize) -> usize {
-        let fits = steps.saturating_mul(states * size_of::<i128>()) <= Self::KEPT_BYTES;
+        let fits = steps.saturating_mul(states * size_of::<Weight>()) <= Self::KEPT_BYTES;
         let chosen = if fits { steps } else { (steps as f64).sqrt().ceil() as usize };
         self.segment.unwrap_or(chosen).clamp(1, steps)
     }
 
-    /// What each candidate costs above the cheapest, as filled last.
-    pub(super) fn excesses(&self) -> &[u128] {
-        &self.excesses
+    /// The candidates with their costs and weights, as filled last.
+    pub(super) fn candidates(&self) -> &[Weighed] {
+        &self.candidates
     }
 }
 
@@ -161,7 +161,7 @@ impl BlockMechanism {
     }
 
     /// The layers of a segment, from the one before its first step to that after its last, whose
-    /// messages are given, or zero at the end of a block. The first layer has messages only if it is
+    /// messages are given, or one at the end of a block. The first layer has messages only if it is
     /// the only one that is kept.
     pub(super) fn layers(
         &self,
@@ -179,8 +179,8 @@ impl BlockMechanism {
             sets.push(frontier.states().clone());
         }
         let last = sets.pop().expect("at least the start");
-        let zeros = || vec![0; last.len()];
-        let messages = end.map_or_else(zeros, |layer| layer.messages.clone());
+        let ones = || vec![Weight::ONE; last.len()];
+        let messages = end.map_or_else(ones, |layer| layer.messages.clone());
         let mut layers = vec![Layer { states: last, messages }];
         for (i, states) in sets.into_iter().enumerate().rev() {
             let after = layers.last().expect("at least the end");
@@ -198,8 +198,8 @@ impl BlockMechanism {
         layers
     }
 
-    /// What every candidate costs, with all that follows, over the denominator of messages.
-    pub(super) fn fill_totals(
+    /// What every candidate costs, and the weight of all that follows it.
+    pub(super) fn fill_candidates(
         &self,
         previous: StateId,
         real: StateId,
@@ -211,14 +211,14 @@ impl BlockMechanism {
         space.distances.resize(candidates.len(), Nats::ZERO);
         self.metric().fill(previous, candidates, real, &mut space.distances);
         let moves = candidates.iter().zip(space.distances.iter().zip(chain.weights(previous)));
-        space.costs.clear();
-        space.costs.extend(moves.map(|(&y, (&d, &w))| {
-            let cost = self.arithmetic.widened(self.scale.cost(d, w));
-            cost + layer.message(y, chain.len())
+        space.candidates.clear();
+        space.candidates.extend(moves.map(|(&y, (&d, &w))| Weighed {
+            cost: self.scale.cost(d, w),
+            weight: layer.message(y, chain.len()),
         }));
-        let least = *space.costs.iter().min().expect("every state has a successor");
-        space.excesses.clear();
-        space.excesses.extend(space.costs.iter().map(|&cost| (cost - least) as u128));
+        let cheapest = space.candidates.iter().map(|candidate| candidate.cost).min();
+        let cheapest = cheapest.expect("every state has a successor");
+        space.candidates.iter_mut().for_each(|candidate| candidate.cost -= cheapest);
     }
 
     fn draw(
@@ -229,9 +229,9 @@ impl BlockMechanism {
         words: &mut impl Words,
         space: &mut BlockWorkspace,
     ) -> StateId {
-        self.fill_totals(previous, real, layer, space);
-        let BlockWorkspace { excesses, halvings, .. } = space;
-        let taken = exponential::select_wide(excesses, &self.arithmetic.coin, halvings, words);
+        self.fill_candidates(previous, real, layer, space);
+        let BlockWorkspace { candidates, halvings, .. } = space;
+        let taken = exponential::select_weighed(candidates, &self.coin, halvings, words);
         self.model().chain().successors(previous)[taken]
     }
 }

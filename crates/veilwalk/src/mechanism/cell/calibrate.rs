@@ -41,6 +41,9 @@ pub enum Obtained {
 }
 
 impl Obtained {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Half, Self::ClosedForm, Self::Audited, Self::Exact];
+
     /// A word for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -65,7 +68,7 @@ pub struct CellScale {
 }
 
 /// What is allowed per nat, or per substitution: `λ = ε/ρ` or `ε/b`, rounded down.
-pub(super) fn allowed(promise: Promise) -> Rational {
+pub(crate) fn allowed(promise: Promise) -> Rational {
     let epsilon = promise.epsilon.value();
     let (above, below) = match promise.unit {
         Unit::Radius(radius) => (radius.value().numerator(), radius.value().denominator()),

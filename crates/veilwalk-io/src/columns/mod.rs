@@ -1,0 +1,326 @@
+//! Walks in columns: Parquet and Arrow IPC.
+//!
+//! A table has one row for each state, or one for each walk with a list of its states; the type of
+//! the state's column tells which. Names and states may be strings of any kind, dictionaries of them
+//! or whole numbers: they are turned into plain strings, batch by batch, and everything behind works
+//! on those.
+
+mod rows;
+mod write;
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ListArray, RecordBatch, StringArray};
+use arrow_cast::cast;
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+
+pub(crate) use rows::Rows;
+pub(crate) use write::{ColumnFormat, ColumnRows, ColumnSink, arrow_error};
+
+use crate::read_error::{Place, ReadError, ReadErrorKind};
+use crate::walks::{ColumnRole, WalkFormat, WalkOptions, find_columns};
+
+/// How rows make walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A row for each state.
+    Long,
+    /// A row for each walk, with the list of its states.
+    Lists,
+}
+
+/// The columns that are read, in the order of their roles: trajectory, state, then those kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    pub(crate) file: String,
+    pub(crate) format: WalkFormat,
+    pub(crate) fields: Vec<FieldRef>,
+    pub(crate) shape: Shape,
+    /// Their places in the batches that the decoder gives.
+    places: Vec<usize>,
+}
+
+/// Some rows of the columns that are read.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnPart {
+    pub(crate) batch: RecordBatch,
+    /// The number of its first row in the file, from one.
+    pub(crate) first_row: u64,
+}
+
+/// Reads a table of walks part by part.
+pub(crate) struct ColumnReader<R: Read> {
+    pub(crate) columns: Arc<Columns>,
+    decoder: Decoder<R>,
+    /// A batch of the decoder that is larger than a part.
+    rest: Option<RecordBatch>,
+    next_row: u64,
+    /// The most rows of a part.
+    rows: usize,
+}
+
+#[expect(clippy::large_enum_variant, reason = "there is one for a whole file")]
+enum Decoder<R: Read> {
+    Parquet(ParquetRecordBatchReader),
+    File(FileReader<BufReader<File>>),
+    Stream(StreamReader<BufReader<R>>),
+}
+
+/// The name of a format in messages.
+fn in_words(format: WalkFormat) -> &'static str {
+    match format {
+        WalkFormat::Parquet => "Parquet",
+        WalkFormat::ArrowStream => "Arrow stream",
+        _ => "Arrow",
+    }
+}
+
+impl<R: Read> ColumnReader<R> {
+    /// Rows of a part, if each is a state.
+    const STATES: usize = 1 << 14;
+    /// Rows of a part, if each is a walk.
+    const WALKS: usize = 1 << 8;
+
+    /// Opens a file of this format.
+    pub(crate) fn open(
+        path: &Path,
+        format: WalkFormat,
+        options: &WalkOptions,
+    ) -> Result<Self, ReadError> {
+        let name = path.display().to_string();
+        let open = || {
+            File::open(path)
+                .map_err(|error| ReadError::new(&name, None, ReadErrorKind::from_io(error)))
+        };
+        let garbled = |error: String| not_columnar(&name, format, error);
+        if format == WalkFormat::Parquet {
+            let builder = ParquetRecordBatchReaderBuilder::try_new(open()?)
+                .map_err(|error| garbled(error.to_string()))?;
+            let (mut columns, places) = choose(&name, format, builder.schema(), options)?;
+            // The reader gives the columns in the order of the file.
+            let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
+            let mut order = places.clone();
+            order.sort_unstable();
+            let place = |at: &usize| order.partition_point(|other| other < at);
+            columns.places = places.iter().map(place).collect();
+            let reader = builder
+                .with_projection(mask)
+                .with_batch_size(Self::rows_of(columns.shape))
+                .build()
+                .map_err(|error| garbled(error.to_string()))?;
+            return Ok(Self::new(columns, Decoder::Parquet(reader)));
+        }
+        let reader = FileReader::try_new(BufReader::new(open()?), None)
+            .map_err(|error| garbled(error.to_string()))?;
+        let (columns, _) = choose(&name, format, &reader.schema(), options)?;
+        Ok(Self::new(columns, Decoder::File(reader)))
+    }
+
+    /// Reads a stream of Arrow.
+    pub(crate) fn stream(input: R, name: &str, options: &WalkOptions) -> Result<Self, ReadError> {
+        let format = WalkFormat::ArrowStream;
+        let reader = StreamReader::try_new(BufReader::new(input), None)
+            .map_err(|error| not_columnar(name, format, error.to_string()))?;
+        let (columns, _) = choose(name, format, &reader.schema(), options)?;
+        Ok(Self::new(columns, Decoder::Stream(reader)))
+    }
+
+    fn new(columns: Columns, decoder: Decoder<R>) -> Self {
+        let rows = Self::rows_of(columns.shape);
+        Self { columns: Arc::new(columns), decoder, rest: None, next_row: 1, rows }
+    }
+
+    /// Gives fewer rows at a time.
+    pub(crate) fn make_parts_smaller_by(&mut self, factor: usize) {
+        self.rows = self.rows.div_ceil(factor);
+    }
+
+    fn rows_of(shape: Shape) -> usize {
+        match shape {
+            Shape::Long => Self::STATES,
+            Shape::Lists => Self::WALKS,
+        }
+    }
+
+    /// The next part, or nothing at the end.
+    pub(crate) fn next_part(&mut self) -> Result<Option<ColumnPart>, ReadError> {
+        let batch = loop {
+            let batch = match self.rest.take() {
+                Some(rest) => Some(rest),
+                None => self.decode()?,
+            };
+            match batch {
+                None => return Ok(None),
+                Some(batch) if batch.num_rows() == 0 => {}
+                Some(batch) => break batch,
+            }
+        };
+        let count = batch.num_rows().min(self.rows);
+        if count < batch.num_rows() {
+            self.rest = Some(batch.slice(count, batch.num_rows() - count));
+        }
+        let part = ColumnPart { batch: batch.slice(0, count), first_row: self.next_row };
+        self.next_row += count as u64;
+        Ok(Some(part))
+    }
+
+    /// The next batch, with the columns in the order of their roles.
+    fn decode(&mut self) -> Result<Option<RecordBatch>, ReadError> {
+        let next = match &mut self.decoder {
+            Decoder::Parquet(reader) => reader.next(),
+            Decoder::File(reader) => reader.next(),
+            Decoder::Stream(reader) => reader.next(),
+        };
+        let columns = &self.columns;
+        let batch = next
+            .transpose()
+            .and_then(|batch| batch.map(|batch| batch.project(&columns.places)).transpose());
+        batch.map_err(|error| decode_error(&columns.file, columns.format, error))
+    }
+}
+
+fn not_columnar(file: &str, format: WalkFormat, problem: String) -> ReadError {
+    let kind = ReadErrorKind::NotColumnar { format: in_words(format), problem };
+    ReadError::new(file, None, kind)
+}
+
+pub(crate) fn decode_error(file: &str, format: WalkFormat, error: ArrowError) -> ReadError {
+    not_columnar(file, format, error.to_string())
+}
+
+/// That a format cannot be read from a pipe.
+pub(crate) fn needs_file(file: &str, format: WalkFormat) -> ReadError {
+    ReadError::new(file, None, ReadErrorKind::NeedsFile { format: in_words(format) })
+}
+
+/// Finds the columns of the options, and checks their types. Also gives their places in the schema.
+fn choose(
+    file: &str,
+    format: WalkFormat,
+    schema: &SchemaRef,
+    options: &WalkOptions,
+) -> Result<(Columns, Vec<usize>), ReadError> {
+    let fail = |kind| ReadError::new(file, None, kind);
+    options.check().map_err(fail)?;
+    let header: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let places = find_columns(options, &header).map_err(fail)?;
+    let fields: Vec<FieldRef> = places.iter().map(|&at| schema.fields()[at].clone()).collect();
+    let refuse = |field: &Field, role, expected| {
+        fail(ReadErrorKind::ColumnType {
+            column: field.name().clone(),
+            role,
+            found: field.data_type().to_string(),
+            expected,
+        })
+    };
+    if !is_text(fields[0].data_type()) {
+        let expected = "a string, a dictionary of strings or a whole number";
+        return Err(refuse(&fields[0], ColumnRole::Trajectory, expected));
+    }
+    let shape = match fields[1].data_type() {
+        kind if is_text(kind) => Shape::Long,
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _)
+            if is_text(item.data_type()) =>
+        {
+            Shape::Lists
+        }
+        _ => {
+            let expected =
+                "a string, a dictionary of strings, a whole number, or a list of one of these";
+            return Err(refuse(&fields[1], ColumnRole::State, expected));
+        }
+    };
+    let columns = Columns { file: file.to_owned(), format, fields, shape, places: places.clone() };
+    Ok((columns, places))
+}
+
+/// Whether values of this type can be names and labels.
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, value) => {
+            matches!(**value, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+        }
+        kind => kind.is_integer(),
+    }
+}
+
+/// The names and states of a part as plain strings.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    pub(crate) names: StringArray,
+    pub(crate) states: States,
+}
+
+/// The states of a part.
+#[derive(Debug)]
+pub(crate) enum States {
+    Long(StringArray),
+    Lists { lists: ListArray, values: StringArray },
+}
+
+impl Columns {
+    /// The names and states of a part as plain strings.
+    pub(crate) fn texts(&self, part: &ColumnPart) -> Result<Texts, ReadError> {
+        let converted = |place: usize, kind: &DataType| {
+            cast(part.batch.column(place), kind)
+                .map_err(|error| decode_error(&self.file, self.format, error))
+        };
+        let names = converted(0, &DataType::Utf8)?.as_string().clone();
+        let states = match self.shape {
+            Shape::Long => States::Long(converted(1, &DataType::Utf8)?.as_string().clone()),
+            Shape::Lists => {
+                let item = Arc::new(Field::new_list_field(DataType::Utf8, true));
+                let lists = converted(1, &DataType::List(item))?.as_list::<i32>().clone();
+                let values = lists.values().as_string().clone();
+                States::Lists { lists, values }
+            }
+        };
+        Ok(Texts { names, states })
+    }
+
+    /// The value at a place, if there is one and it is not empty.
+    pub(crate) fn value<'a>(
+        &self,
+        role: ColumnRole,
+        values: &'a StringArray,
+        at: usize,
+        row: u64,
+    ) -> Result<&'a str, ReadError> {
+        let kind = if values.is_null(at) {
+            ReadErrorKind::NullValue { column: self.column_of(role) }
+        } else if values.value(at).is_empty() {
+            ReadErrorKind::EmptyField { column: self.column_of(role) }
+        } else {
+            return Ok(values.value(at));
+        };
+        Err(ReadError::at(&self.file, Place::Row(row), kind))
+    }
+
+    /// Where the states of a walk are among the values.
+    pub(crate) fn list(
+        &self,
+        lists: &ListArray,
+        at: usize,
+        row: u64,
+    ) -> Result<std::ops::Range<usize>, ReadError> {
+        if lists.is_null(at) {
+            let kind = ReadErrorKind::NullValue { column: self.column_of(ColumnRole::State) };
+            return Err(ReadError::at(&self.file, Place::Row(row), kind));
+        }
+        let offsets = lists.value_offsets();
+        Ok(offsets[at] as usize..offsets[at + 1] as usize)
+    }
+
+    fn column_of(&self, role: ColumnRole) -> String {
+        let place = if role == ColumnRole::Trajectory { 0 } else { 1 };
+        self.fields[place].name().clone()
+    }
+}

@@ -1,0 +1,207 @@
+//! From released states to bytes of text, or to columns.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::ArrowError;
+use veilwalk::{Chain, StateId};
+
+use super::batch::{Batch, Kept, Run};
+use super::block_shard::Emission;
+use super::shard::{Deal, Released, shard_of};
+use super::sink::Piece;
+use crate::columns::{ColumnFormat, ColumnRows, Shape, arrow_error};
+use crate::compression::Compression;
+use crate::read_error::Place;
+use crate::row_text::RowText;
+use crate::write_error::WriteError;
+
+/// A batch after its release: its states are the released ones.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) batch: Batch,
+    /// For each run, the number of its first step.
+    pub(super) first_steps: Vec<u64>,
+}
+
+impl Answer {
+    /// Puts what the shards released back into the order of the input.
+    pub(super) fn merge(mut batch: Batch, deal: &Deal, released: &[Released]) -> Self {
+        // For each shard, how many runs and states have been taken.
+        let mut taken = vec![(0, 0); released.len()];
+        let mut first_steps = Vec::with_capacity(batch.runs.len());
+        for (run, &first) in batch.runs.iter().zip(&deal.first_states) {
+            let shard = shard_of(run.id, released.len());
+            let (runs, states) = &mut taken[shard];
+            let (count, first) = (run.states as usize, first as usize);
+            let from = &released[shard].states[*states..*states + count];
+            batch.states[first..first + count].copy_from_slice(from);
+            first_steps.push(released[shard].first_steps[*runs]);
+            *runs += 1;
+            *states += count;
+        }
+        Self { batch, first_steps }
+    }
+
+    /// What came out of blocks, in this order.
+    pub(super) fn of_emissions(emissions: &[Emission]) -> Self {
+        let rows = emissions.iter().map(|emission| emission.states.len()).sum();
+        let mut batch = Batch::with_text(String::new(), rows);
+        let (mut kept, mut first_steps) = (Vec::new(), Vec::with_capacity(emissions.len()));
+        for emission in emissions {
+            let mut push = |text: &str| {
+                let start = batch.text.len() as u32;
+                batch.text.push_str(text);
+                (start, batch.text.len() as u32)
+            };
+            let name = push(&emission.name);
+            kept.extend(emission.kept.iter().map(|value| push(value)));
+            let (id, states) = (emission.id, emission.states.len() as u32);
+            // Where the rows were is of no more interest.
+            batch.runs.push(Run { id, name, states, place: Place::Row(0) });
+            batch.states.extend_from_slice(&emission.states);
+            first_steps.push(emission.first_step);
+        }
+        batch.kept = Kept::Text(kept);
+        Self { batch, first_steps }
+    }
+
+    /// The kept columns as they are, or made of text.
+    fn kept_columns(&self, columns: usize) -> Vec<ArrayRef> {
+        match &self.batch.kept {
+            Kept::Columns(kept) => kept.clone(),
+            Kept::Text(places) => (0..columns)
+                .map(|column| {
+                    let values = places.iter().skip(column).step_by(columns);
+                    let values = values.map(|&place| Some(self.batch.text_at(place)));
+                    Arc::new(values.collect::<StringArray>()) as ArrayRef
+                })
+                .collect(),
+        }
+    }
+}
+
+/// What answers are written as.
+#[derive(Debug)]
+pub(super) enum Format {
+    Text { format: TextFormat, compression: Compression, output: String },
+    Columns { format: ColumnFormat, kept: usize, output: String },
+}
+
+impl Format {
+    pub(super) fn format(&self, answer: &Answer) -> Result<Piece, WriteError> {
+        match self {
+            Self::Text { format, compression, output } => {
+                let bytes = format.format(answer).map_err(|error| arrow_error(output, error))?;
+                let packed = compression.pack(bytes);
+                packed.map(Piece::Text).map_err(|error| WriteError::io(output, error))
+            }
+            Self::Columns { format, kept, output } => {
+                let rows = columns_of(answer, format.shape(), *kept);
+                format.batch(rows).map(Piece::Rows).map_err(|error| arrow_error(output, error))
+            }
+        }
+    }
+}
+
+fn columns_of(answer: &Answer, shape: Shape, kept: usize) -> ColumnRows<'_> {
+    let Answer { batch, first_steps } = answer;
+    let named = |count: fn(u32) -> usize| -> StringArray {
+        let names = batch.runs.iter().map(|run| (batch.name(run), count(run.states)));
+        names.flat_map(|(name, count)| std::iter::repeat_n(Some(name), count)).collect()
+    };
+    let (names, steps, lengths) = match shape {
+        Shape::Long => {
+            let steps = batch.runs.iter().zip(first_steps).flat_map(|(run, &first)| {
+                (first..first + u64::from(run.states)).map(|step| Some(step as i64))
+            });
+            (named(|states| states as usize), Some(steps.collect::<Int64Array>()), None)
+        }
+        Shape::Lists => {
+            let lengths = batch.runs.iter().map(|run| run.states as usize).collect();
+            (named(|_| 1), None, Some(lengths))
+        }
+    };
+    ColumnRows { names, steps, states: &batch.states, lengths, kept: answer.kept_columns(kept) }
+}
+
+/// Writes answers as text.
+#[derive(Debug)]
+pub(super) struct TextFormat {
+    text: RowText,
+    /// For each state, all that follows the number of the step in a row without kept values.
+    ends: Vec<Box<[u8]>>,
+    kept: usize,
+}
+
+impl TextFormat {
+    pub(super) fn new(text: RowText, chain: &Chain, kept: usize) -> Self {
+        let end = |state: StateId| {
+            let mut piece = Vec::new();
+            text.push_state(&mut piece, chain.label(state));
+            if kept == 0 {
+                text.push_rest(&mut piece, []);
+            }
+            piece.into_boxed_slice()
+        };
+        let ends = chain.states().map(end).collect();
+        Self { text, ends, kept }
+    }
+
+    fn format(&self, answer: &Answer) -> Result<Vec<u8>, ArrowError> {
+        let Answer { batch, first_steps } = answer;
+        let mut out = Vec::with_capacity(2 * batch.text.len() + 16 * batch.states.len());
+        let kept = Shown::new(batch)?;
+        let mut start = Vec::new();
+        let mut digits = itoa::Buffer::new();
+        let mut row = 0;
+        for (number, (run, &first_step)) in batch.runs.iter().zip(first_steps).enumerate() {
+            start.clear();
+            self.text.push_start(&mut start, batch.name(run));
+            for step in first_step..first_step + u64::from(run.states) {
+                out.extend_from_slice(&start);
+                out.extend_from_slice(digits.format(step).as_bytes());
+                out.extend_from_slice(&self.ends[batch.states[row].index()]);
+                match &kept {
+                    _ if self.kept == 0 => {}
+                    Shown::Text(places) => {
+                        let values = &places[row * self.kept..(row + 1) * self.kept];
+                        let values = values.iter().map(|&place| batch.text_at(place));
+                        self.text.push_rest(&mut out, values);
+                    }
+                    Shown::Columns(columns) => {
+                        let at = if batch.shape == Shape::Lists { number } else { row };
+                        let values: Result<Vec<String>, _> =
+                            columns.iter().map(|column| column.value(at).try_to_string()).collect();
+                        self.text.push_rest(&mut out, values?.iter().map(String::as_str));
+                    }
+                }
+                row += 1;
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// Kept values that can be shown as text.
+enum Shown<'a> {
+    Text(&'a [(u32, u32)]),
+    Columns(Vec<ArrayFormatter<'a>>),
+}
+
+impl<'a> Shown<'a> {
+    const OPTIONS: FormatOptions<'static> = FormatOptions::new().with_null("");
+
+    fn new(batch: &'a Batch) -> Result<Self, ArrowError> {
+        Ok(match &batch.kept {
+            Kept::Text(places) => Self::Text(places),
+            Kept::Columns(columns) => {
+                let shown = |column: &'a ArrayRef| {
+                    ArrayFormatter::try_new(column as &dyn Array, &Self::OPTIONS)
+                };
+                Self::Columns(columns.iter().map(shown).collect::<Result<_, _>>()?)
+            }
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! Walks as they are read for a release: parts that can be parsed on any thread.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::cutter::{Cutter, Records, TextBlock};
+use crate::columns::{ColumnPart, ColumnReader, Columns, needs_file};
+use crate::compression::{Compression, Peeked, Unpacked, peek};
+use crate::read_error::{ReadError, ReadErrorKind};
+use crate::walks::{Layout, WalkFormat, WalkOptions, WalkReader};
+
+/// Input of any kind.
+pub(super) type Bytes = Box<dyn Read + Send>;
+
+/// Walks to be released, of which no more than the header has been read.
+///
+/// ```
+/// use veilwalk_io::{WalkInput, WalkOptions};
+///
+/// let text = "trajectory,state\nann,home\nann,work\n";
+/// let input = WalkInput::new(Box::new(text.as_bytes()), "trips.csv", WalkOptions::default())?;
+/// assert_eq!(input.name(), "trips.csv");
+/// # Ok::<(), veilwalk_io::ReadError>(())
+/// ```
+pub struct WalkInput {
+    pub(super) parts: Parts,
+    name: String,
+    format: WalkFormat,
+    read: Arc<AtomicU64>,
+    size: Option<u64>,
+}
+
+/// Where parts come from.
+#[expect(clippy::large_enum_variant, reason = "there is one for a whole file")]
+pub(super) enum Parts {
+    Text { cutter: Cutter<Unpacked<Peeked<Counted>>>, layout: Arc<Layout> },
+    Columns(ColumnReader<Peeked<Counted>>),
+}
+
+/// What is known of all parts.
+#[derive(Clone, Debug)]
+pub(super) enum Known {
+    Text(Arc<Layout>),
+    Columns(Arc<Columns>),
+}
+
+/// A part of the input, not yet parsed.
+#[derive(Debug)]
+pub(super) enum Part {
+    Text(TextBlock),
+    Columns(ColumnPart),
+}
+
+impl Parts {
+    pub(super) fn known(&self) -> Known {
+        match self {
+            Self::Text { layout, .. } => Known::Text(layout.clone()),
+            Self::Columns(reader) => Known::Columns(reader.columns.clone()),
+        }
+    }
+
+    /// Makes parts smaller, for releases that take long: between rounds of parts it is told how far
+    /// they have come, and they can be stopped.
+    pub(super) fn make_small(&mut self) {
+        const SMALLER: usize = 16;
+        match self {
+            Self::Text { cutter, .. } => cutter.limit_size(WalkInput::BLOCK / SMALLER),
+            Self::Columns(reader) => reader.make_parts_smaller_by(SMALLER),
+        }
+    }
+
+    /// The next part, or nothing at the end.
+    pub(super) fn next_part(&mut self) -> Result<Option<Part>, ReadError> {
+        match self {
+            Self::Text { cutter, layout } => match cutter.next_block() {
+                Ok(block) => Ok(block.map(Part::Text)),
+                Err(error) => {
+                    let kind = ReadErrorKind::from_io(error);
+                    Err(ReadError::new(layout.name.as_str(), None, kind))
+                }
+            },
+            Self::Columns(reader) => Ok(reader.next_part()?.map(Part::Columns)),
+        }
+    }
+}
+
+/// Input whose bytes are counted.
+pub(super) struct Counted {
+    input: Bytes,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl WalkInput {
+    /// Text is cut into blocks of about this many bytes.
+    pub(super) const BLOCK: usize = 1 << 18;
+
+    /// Opens a file. If the options leave the format open, the file's extension tells it, or else
+    /// its first bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`WalkInput::new`], and if the file cannot be opened.
+    pub fn open(path: &Path, mut options: WalkOptions) -> Result<Self, ReadError> {
+        let name = path.display().to_string();
+        let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
+        options.format = WalkFormat::of_file(path, options.format);
+        if let Some(format @ (WalkFormat::Parquet | WalkFormat::ArrowFile)) = options.format {
+            let reader = ColumnReader::open(path, format, &options)?;
+            return Ok(Self {
+                parts: Parts::Columns(reader),
+                name,
+                format,
+                read: Arc::default(),
+                size: None,
+            });
+        }
+        let file = File::open(path).map_err(fail)?;
+        let size = file.metadata().map_err(fail)?;
+        let size = size.is_file().then_some(size.len());
+        let packed = Compression::from_path(path);
+        Ok(Self { size, ..Self::from_bytes(Box::new(file), &name, options, packed, Self::BLOCK)? })
+    }
+
+    /// Starts to read. If the options leave the format open, the first bytes tell it. Messages call
+    /// the input `name`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no header line, or it lacks a column of the options, or the options ask for one
+    /// column twice.
+    pub fn new(
+        input: Box<dyn Read + Send>,
+        name: &str,
+        options: WalkOptions,
+    ) -> Result<Self, ReadError> {
+        Self::from_bytes(input, name, options, Compression::None, Self::BLOCK)
+    }
+
+    pub(super) fn from_bytes(
+        input: Bytes,
+        name: &str,
+        mut options: WalkOptions,
+        expected: Compression,
+        block: usize,
+    ) -> Result<Self, ReadError> {
+        let fail = |error| ReadError::new(name, None, ReadErrorKind::from_io(error));
+        let read = Arc::new(AtomicU64::new(0));
+        let magics = if options.format.is_none() { &WalkFormat::MAGICS[..] } else { &[] };
+        let counted = Counted { input, read: read.clone() };
+        let (first, input) = peek(counted, magics).map_err(fail)?;
+        options.format = options.format.or_else(|| WalkFormat::of_magic(&first));
+        match options.format {
+            Some(format @ WalkFormat::ArrowStream) => {
+                let parts = Parts::Columns(ColumnReader::stream(input, name, &options)?);
+                return Ok(Self { parts, name: name.to_owned(), format, read, size: None });
+            }
+            Some(format) if !format.is_text() => return Err(needs_file(name, format)),
+            _ => {}
+        }
+        let mut input = Unpacked::new(input);
+        let found = input.compression().map_err(fail)?;
+        if found == Compression::None && expected != Compression::None {
+            return Err(ReadError::new(name, None, ReadErrorKind::NotCompressed { expected }));
+        }
+        let mut cutter = Cutter::new(input, block);
+        if options.format.is_none() {
+            let first = cutter.peek_line().map_err(fail)?.map(String::from_utf8_lossy);
+            options.format = Some(first.map_or(WalkFormat::Csv, |line| WalkFormat::of_line(&line)));
+        }
+        if options.format != Some(WalkFormat::Ndjson) {
+            let first = cutter.peek_line().map_err(fail)?.unwrap_or_default();
+            let delimiter = if first.contains(&b'\t') { b'\t' } else { b',' };
+            cutter.set_records(Records::Quoted { delimiter });
+        }
+        let header = match options.format {
+            Some(WalkFormat::Ndjson) => Vec::new(),
+            _ => cutter.take_header().map_err(fail)?,
+        };
+        let layout = Arc::new(WalkReader::new(&header[..], name, options)?.layout());
+        let format = layout.format;
+        let parts = Parts::Text { cutter, layout };
+        Ok(Self { parts, name: name.to_owned(), format, read, size: None })
+    }
+
+    /// The format that is read.
+    #[must_use]
+    pub fn format(&self) -> WalkFormat {
+        self.format
+    }
+
+    /// What messages call the input.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many bytes the file has, if it is one that is read from its start to its end.
+    #[must_use]
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    /// Counts the bytes that have been read, as they are in the file.
+    pub(super) fn counter(&self) -> Arc<AtomicU64> {
+        self.read.clone()
+    }
+}
+
+impl std::fmt::Debug for WalkInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WalkInput")
+            .field("name", &self.name)
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}

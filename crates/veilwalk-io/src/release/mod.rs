@@ -1,0 +1,188 @@
+//! Releasing whole files on all cores.
+//!
+//! The input is cut into parts; rounds of parts go through three stages, and three rounds are under
+//! way at a time, one in each stage:
+//!
+//! 1. *parse*, part by part: rows become numbers of walks and states;
+//! 2. *release*, shard by shard: a walk belongs to one shard, so its states are released in order;
+//! 3. *format*, part by part: released states become bytes, compressed if asked for.
+//!
+//! One more thread reads ahead and one writes behind. So the output has the order of the input, what a
+//! derived source of randomness releases does not depend on the number of threads, and memory holds
+//! three rounds and 32 bytes for each walk (33 to 75 with what the table of walks takes), however long
+//! the file is. Releases in blocks hold what waits as well, and a name with it.
+//!
+//! [`release_rows`] does the same one row at a time, for pipes that are answered line by line.
+
+mod answer;
+mod batch;
+mod block_shard;
+mod cutter;
+mod engine;
+mod input;
+mod one_by_one;
+mod parse;
+mod parse_columns;
+mod shard;
+mod sink;
+#[cfg(test)]
+mod tests;
+
+use std::error::Error;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use thiserror::Error;
+use veilwalk::mechanism::BlockMechanism;
+use veilwalk::random::Unavailable;
+use veilwalk::{Chain, Mechanism, Source, Start};
+
+pub use input::WalkInput;
+pub use one_by_one::release_rows;
+pub use sink::ReleaseOutput;
+
+use crate::read_error::ReadError;
+use crate::write_error::WriteError;
+
+/// What to do with a row whose state is not one of the chain's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownStates {
+    /// Stop, and say where it is.
+    #[default]
+    Refuse,
+    /// Leave the row out, and count it.
+    Skip,
+}
+
+/// Whether the rows of different walks may alternate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// They may: a walk may go on at any time.
+    #[default]
+    Alternating,
+    /// The rows of each walk stand together: it is over when another begins. If it then goes on, that
+    /// is an error.
+    Together,
+}
+
+/// What releases walks.
+#[derive(Clone, Debug)]
+pub enum Releasing {
+    /// A state for each state.
+    Steps(Arc<Mechanism>),
+    /// Blocks of states. Rows come out in the order in which their blocks are released.
+    Blocks(Arc<BlockMechanism>),
+}
+
+impl Releasing {
+    /// The chain.
+    #[must_use]
+    pub fn chain(&self) -> &Chain {
+        match self {
+            Self::Steps(mechanism) => mechanism.model().chain(),
+            Self::Blocks(mechanism) => mechanism.model().chain(),
+        }
+    }
+}
+
+/// What a release did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Walks.
+    pub walks: u64,
+    /// Released states.
+    pub states: u64,
+    /// Real moves that the chain does not have.
+    pub infeasible: u64,
+    /// Rows that were left out.
+    pub skipped: u64,
+}
+
+/// How far a release has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReleaseProgress {
+    /// Bytes that have been read, as they are in the file.
+    pub bytes: u64,
+    /// States that have been released.
+    pub states: u64,
+}
+
+/// Called with the names of walks before anything of them is released; an error ends the release.
+pub type Charge<'a> =
+    dyn Fn(&[&str]) -> Result<(), Box<dyn Error + Send + Sync>> + Send + Sync + 'a;
+
+/// Told how far a release has come, and may end it.
+pub type Watch<'a> = dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync + 'a;
+
+/// Why a release ended early. Nothing of it should be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReleaseError {
+    /// Something is wrong with the walks.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The release cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// There is no randomness.
+    #[error(transparent)]
+    Random(#[from] Unavailable),
+    /// The walks must not be released.
+    #[error(transparent)]
+    Charge(Box<dyn Error + Send + Sync>),
+    /// It was asked to stop.
+    #[error("stopped on request")]
+    Stopped,
+    /// Kept values of columns in blocks.
+    #[error(
+        "kept columns of Parquet and Arrow cannot wait for a block that is not full; keep none, give \
+         one row for each walk with a list of its states, or give the walks as CSV"
+    )]
+    KeptInBlocks,
+    /// The operating system gave no threads.
+    #[error("threads could not be started ({0}); ask for fewer")]
+    Threads(String),
+}
+
+/// How walks are released.
+pub struct WalkRelease<'a> {
+    /// What releases them.
+    pub releasing: Releasing,
+    /// Where randomness comes from.
+    pub source: &'a Source,
+    /// How released walks start.
+    pub start: Start,
+    /// What to do with states that the chain does not have.
+    pub unknown_states: UnknownStates,
+    /// Whether walks may alternate.
+    pub grouping: Grouping,
+    /// Called with every name before its walk is released.
+    pub charge: Option<&'a Charge<'a>>,
+    /// Told how far it has come.
+    pub watch: &'a Watch<'a>,
+}
+
+impl std::fmt::Debug for WalkRelease<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WalkRelease").field("start", &self.start).finish_non_exhaustive()
+    }
+}
+
+impl WalkRelease<'_> {
+    /// Releases all walks on this many threads, and gives the output back with everything written.
+    ///
+    /// # Errors
+    ///
+    /// At the first row that is wrong, at a walk that cannot be released (a row nearby that is wrong in
+    /// itself may be told instead), if something cannot be written or charged, and if the watch says
+    /// so. What was written until then should not be used.
+    pub fn run<W: Write + Send>(
+        &self,
+        input: WalkInput,
+        output: ReleaseOutput<W>,
+        threads: usize,
+    ) -> Result<(Tally, W), ReleaseError> {
+        engine::run(self, input, output, threads.max(1))
+    }
+}

@@ -1,0 +1,148 @@
+//! From a block of text to a batch.
+//!
+//! Most blocks have no quotes and nothing wrong: they are cut at their delimiters where they stand.
+//! At the first thing out of the ordinary the block is given to the row-by-row reader instead, which
+//! knows quotes and says what is wrong exactly as it does everywhere else.
+
+use veilwalk::Chain;
+
+use super::UnknownStates;
+use super::batch::{Batch, Ids, Kept, Labels};
+use super::cutter::TextBlock;
+use crate::read_error::{Place, ReadError, ReadErrorKind};
+use crate::walks::{Layout, WalkReader};
+
+/// What is needed to parse a block.
+#[derive(Debug)]
+pub(super) struct TextParser<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) chain: &'a Chain,
+    pub(super) labels: &'a Labels,
+    pub(super) ids: &'a Ids,
+    pub(super) unknown: UnknownStates,
+}
+
+/// Something out of the ordinary.
+struct Unusual;
+
+impl TextParser<'_> {
+    pub(super) fn parse(&self, block: TextBlock) -> Result<Batch, ReadError> {
+        let first_line = block.first_line;
+        let bytes = match self.layout.delimiter() {
+            Some(delimiter) if memchr::memchr(b'"', &block.bytes).is_none() => {
+                match String::from_utf8(block.bytes) {
+                    Ok(text) => match self.plain(text, first_line, delimiter) {
+                        Ok(batch) => return Ok(batch),
+                        Err((Unusual, text)) => text.into_bytes(),
+                    },
+                    Err(error) => error.into_bytes(),
+                }
+            }
+            _ => block.bytes,
+        };
+        self.row_by_row(&bytes, first_line)
+    }
+
+    /// Text without quotes, in which every row is as it should be.
+    fn plain(
+        &self,
+        mut text: String,
+        first_line: u64,
+        delimiter: u8,
+    ) -> Result<Batch, (Unusual, String)> {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let columns = &self.layout.columns;
+        let (trajectory, state, kept) = (columns[0], columns[1], &columns[2..]);
+        let fields = self.layout.header.len();
+        let bytes = text.len();
+        let mut batch = Batch::with_text(text, bytes / 12);
+        let mut kept_places = Vec::new();
+        // Where the fields of the current line start, and where the last of them ends, with one byte
+        // between two fields.
+        let mut starts: Vec<usize> = vec![0];
+        let (mut line, mut at) = (first_line, 0);
+        while at < bytes {
+            let text = batch.text.as_bytes();
+            let rest = &text[at..];
+            let mut end = 0;
+            for (place, &byte) in rest.iter().enumerate() {
+                if byte == delimiter {
+                    starts.push(at + place + 1);
+                } else if byte == b'\n' {
+                    end = place;
+                    break;
+                }
+            }
+            let next = at + end + 1;
+            let end = if end > 0 && rest[end - 1] == b'\r' { at + end - 1 } else { at + end };
+            starts.push(end + 1);
+            let mut unusual;
+            if starts.len() == fields + 1 {
+                let field = |column: usize| starts[column]..starts[column + 1] - 1;
+                let (name, label) = (field(trajectory), field(state));
+                unusual = name.is_empty() || label.is_empty();
+                match self.labels.get(&text[label]) {
+                    Some(state) => {
+                        kept_places.extend(kept.iter().map(|&column| {
+                            let field = field(column);
+                            (field.start as u32, field.end as u32)
+                        }));
+                        batch.push(self.ids, name, state, Place::Line(line));
+                    }
+                    None if self.unknown == UnknownStates::Skip => batch.skipped += 1,
+                    None => unusual = true,
+                }
+            } else {
+                unusual = text[at..end].iter().any(|byte| !matches!(byte, b' ' | b'\r'));
+            }
+            if unusual {
+                return Err((Unusual, batch.text));
+            }
+            at = next;
+            line += 1;
+            starts.clear();
+            starts.push(at);
+        }
+        batch.kept = Kept::Text(kept_places);
+        Ok(batch)
+    }
+
+    /// The slow way, which knows everything.
+    fn row_by_row(&self, bytes: &[u8], first_line: u64) -> Result<Batch, ReadError> {
+        let mut reader = WalkReader::within(self.layout, bytes, first_line);
+        let mut batch = Batch::with_text(String::with_capacity(bytes.len()), bytes.len() / 12);
+        let mut kept = Vec::new();
+        while let Some(row) = reader.next_row()? {
+            let Some(state) = self.labels.get(row.state.as_bytes()) else {
+                if self.unknown == UnknownStates::Skip {
+                    batch.skipped += 1;
+                    continue;
+                }
+                return Err(unknown_state(self.chain, &self.layout.name, row.place, row.state));
+            };
+            let mut push = |text: &str| {
+                let start = batch.text.len();
+                batch.text.push_str(text);
+                start..batch.text.len()
+            };
+            let name = push(row.trajectory);
+            for value in row.kept {
+                let place = push(value);
+                kept.push((place.start as u32, place.end as u32));
+            }
+            batch.push(self.ids, name, state, row.place);
+        }
+        batch.kept = Kept::Text(kept);
+        Ok(batch)
+    }
+}
+
+/// That a label is none of the chain's.
+pub(super) fn unknown_state(chain: &Chain, file: &str, place: Place, label: &str) -> ReadError {
+    match chain.require(label) {
+        Ok(_) => unreachable!("the labels are those of the chain"),
+        Err(unknown) => ReadError::at(file, place, ReadErrorKind::UnknownState(unknown)),
+    }
+}

@@ -1,0 +1,282 @@
+//! Where each walk stands, and its release.
+//!
+//! Walks are dealt out to shards by their id. A shard is worked on by one thread at a time and takes
+//! its runs in the order of the input, so every walk is released in order, whatever the number of
+//! threads. All that is kept of a walk between two of its runs is a [`Standing`] of 32 bytes.
+
+use std::sync::Mutex;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use veilwalk::session::Releaser;
+use veilwalk::{Chain, StateId};
+
+use super::Grouping;
+use super::batch::{Batch, WalkId};
+use crate::columns::Shape;
+
+/// Where a walk stands.
+#[derive(Clone, Copy, Debug)]
+struct Standing {
+    id: WalkId,
+    released: u64,
+    /// The last released state and the last real one, or anything at the beginning.
+    last: StateId,
+    last_real: StateId,
+}
+
+/// Some of the walks.
+#[derive(Debug, Default)]
+pub(super) struct Shard {
+    standings: HashTable<Standing>,
+    pub(super) infeasible: u64,
+}
+
+/// What a shard released for its runs in one batch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Released {
+    /// For each run, the number of its first step.
+    pub(super) first_steps: Vec<u64>,
+    /// The released states of all its runs, one after another.
+    pub(super) states: Vec<StateId>,
+}
+
+/// Which real moves a chain has, for quick lookup.
+#[derive(Debug)]
+pub(super) enum Moves<'a> {
+    /// A bit for each pair of states.
+    Bits { states: usize, bits: Vec<u64> },
+    /// Where that would be too large.
+    Chain(&'a Chain),
+}
+
+impl<'a> Moves<'a> {
+    /// Up to this many states, the bits take no more than half a megabyte.
+    const MOST_STATES: usize = 2048;
+
+    pub(super) fn new(chain: &'a Chain) -> Self {
+        let states = chain.len();
+        if states > Self::MOST_STATES {
+            return Self::Chain(chain);
+        }
+        let mut bits = vec![0; (states * states).div_ceil(64)];
+        for from in chain.states() {
+            for to in chain.successors(from) {
+                let place = from.index() * states + to.index();
+                bits[place / 64] |= 1 << (place % 64);
+            }
+        }
+        Self::Bits { states, bits }
+    }
+
+    /// How many of these moves the chain does not have, the one from the state before included.
+    pub(super) fn infeasible(&self, before: Option<StateId>, reals: &[StateId]) -> u64 {
+        let froms = before.iter().chain(reals);
+        let tos = &reals[usize::from(before.is_none()).min(reals.len())..];
+        froms.zip(tos).filter(|&(&from, &to)| !self.allows(from, to)).count() as u64
+    }
+
+    #[inline]
+    fn allows(&self, from: StateId, to: StateId) -> bool {
+        match self {
+            Self::Bits { states, bits } => {
+                let place = from.index() * states + to.index();
+                bits[place / 64] >> (place % 64) & 1 == 1
+            }
+            Self::Chain(chain) => chain.allows(from, to),
+        }
+    }
+}
+
+impl Shard {
+    /// How many walks there are.
+    pub(super) fn walks(&self) -> usize {
+        self.standings.len()
+    }
+
+    /// The names among these runs that are met for the first time. They are at their beginning from
+    /// here on.
+    pub(super) fn new_names<'a>(&mut self, batch: &'a Batch, runs: &[u32]) -> Vec<&'a str> {
+        let mut names = Vec::new();
+        for run in runs.iter().map(|&run| &batch.runs[run as usize]) {
+            if run.states == 0 {
+                continue;
+            }
+            if let Entry::Vacant(place) = self.entry(run.id) {
+                place.insert(Standing::at_the_beginning(run.id));
+                names.push(batch.name(run));
+            }
+        }
+        names
+    }
+
+    /// Releases a shard's runs of a part.
+    pub(super) fn release(
+        &mut self,
+        batch: &Batch,
+        place: PartPlace<'_>,
+        releaser: &mut Releaser,
+        moves: &Moves<'_>,
+    ) -> Result<Released, Refused> {
+        let mut out = Released::default();
+        out.first_steps.reserve(place.runs.len());
+        for &number in place.runs {
+            let run = &batch.runs[number as usize];
+            let reals = reals_of(batch, place, number);
+            let before =
+                self.release_run(batch.name(run), run.id, reals, releaser, moves, &mut out);
+            if before > 0 && place.must_be_new(batch, number) {
+                return Err(Refused::again(number));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Releases a run, and says how many states of the walk were released before it.
+    fn release_run(
+        &mut self,
+        name: &str,
+        id: WalkId,
+        reals: &[StateId],
+        releaser: &mut Releaser,
+        moves: &Moves<'_>,
+        out: &mut Released,
+    ) -> u64 {
+        let Some(&last_real) = reals.last() else {
+            out.first_steps.push(0);
+            return 0;
+        };
+        let standing = match self.entry(id) {
+            Entry::Occupied(place) => place.into_mut(),
+            Entry::Vacant(place) => place.insert(Standing::at_the_beginning(id)).into_mut(),
+        };
+        let before = standing.released;
+        let last = (before > 0).then_some(standing.last);
+        let infeasible = moves.infeasible(last.map(|_| standing.last_real), reals);
+        let mut walk = releaser.walk_at(name, before, last);
+        out.first_steps.push(before);
+        out.states.extend(reals.iter().map(|&real| releaser.release(&mut walk, real)));
+        standing.released = walk.released();
+        standing.last = walk.last().unwrap_or(last_real);
+        standing.last_real = last_real;
+        self.infeasible += infeasible;
+        before
+    }
+
+    fn entry(&mut self, id: WalkId) -> Entry<'_, Standing> {
+        self.standings.entry(id.low, |standing| standing.id == id, |standing| standing.id.low)
+    }
+}
+
+impl Standing {
+    fn at_the_beginning(id: WalkId) -> Self {
+        Self { id, released: 0, last: StateId::new(0), last_real: StateId::new(0) }
+    }
+}
+
+/// The real states of a run.
+pub(super) fn reals_of<'a>(batch: &'a Batch, place: PartPlace<'_>, run: u32) -> &'a [StateId] {
+    let first = place.first_states[run as usize] as usize;
+    &batch.states[first..first + batch.runs[run as usize].states as usize]
+}
+
+/// What a shard has to know of a part beside the batch itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PartPlace<'a> {
+    /// The number of the part.
+    pub(super) part: u64,
+    /// The runs of the shard.
+    pub(super) runs: &'a [u32],
+    /// For each run of the batch, where its states start.
+    pub(super) first_states: &'a [u32],
+    pub(super) grouping: Grouping,
+    /// The walk of the last run before the part.
+    pub(super) before: Option<WalkId>,
+}
+
+impl PartPlace<'_> {
+    /// Whether a run must not belong to a walk that was met before.
+    pub(super) fn must_be_new(self, batch: &Batch, run: u32) -> bool {
+        match (batch.shape, self.grouping) {
+            (Shape::Lists, _) => true,
+            (Shape::Long, Grouping::Together) => {
+                run > 0 || self.before != Some(batch.runs[run as usize].id)
+            }
+            (Shape::Long, Grouping::Alternating) => false,
+        }
+    }
+
+    /// Whether a walk is over after a run.
+    pub(super) fn ends_walk(self, batch: &Batch, run: u32) -> bool {
+        self.grouping == Grouping::Together && run as usize + 1 < batch.runs.len()
+    }
+
+    /// The walk before the part, if the part shows that it is over.
+    pub(super) fn ended_before(self, batch: &Batch) -> Option<WalkId> {
+        let goes_on = |id| batch.runs.first().is_none_or(|run| run.id == id);
+        self.before.filter(|&id| self.grouping == Grouping::Together && !goes_on(id))
+    }
+}
+
+/// A run that cannot be released.
+#[derive(Debug)]
+pub(super) struct Refused {
+    pub(super) run: u32,
+    /// What is wrong with its walk; nothing if it goes on after its end.
+    pub(super) problem: Option<String>,
+}
+
+impl Refused {
+    pub(super) fn again(run: u32) -> Self {
+        Self { run, problem: None }
+    }
+
+    pub(super) fn walk(run: u32, problem: &impl ToString) -> Self {
+        Self { run, problem: Some(problem.to_string()) }
+    }
+}
+
+/// Which runs of a batch belong to which shard.
+#[derive(Clone, Debug)]
+pub(super) struct Deal {
+    /// For each shard, the numbers of its runs, ascending.
+    pub(super) runs: Vec<Vec<u32>>,
+    /// For each run, where its states start.
+    pub(super) first_states: Vec<u32>,
+}
+
+impl Deal {
+    pub(super) fn new(batch: &Batch, shards: usize) -> Self {
+        let mut runs = vec![Vec::with_capacity(batch.runs.len() / shards + 8); shards];
+        let mut first_states = Vec::with_capacity(batch.runs.len());
+        let mut states = 0;
+        for (number, run) in batch.runs.iter().enumerate() {
+            first_states.push(states);
+            states += run.states;
+            runs[shard_of(run.id, shards)].push(number as u32);
+        }
+        Self { runs, first_states }
+    }
+}
+
+/// The shard of a walk. The table inside the shard uses the other half of the id.
+pub(super) fn shard_of(id: WalkId, shards: usize) -> usize {
+    (id.high % shards as u64) as usize
+}
+
+/// Something for each thread.
+#[derive(Debug)]
+pub(super) struct PerThread<T>(Vec<Mutex<T>>);
+
+impl<T> PerThread<T> {
+    pub(super) fn new(each: Vec<T>) -> Self {
+        Self(each.into_iter().map(Mutex::new).collect())
+    }
+
+    /// Works with what this thread has.
+    pub(super) fn with<U>(&self, work: impl FnOnce(&mut T) -> U) -> U {
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        let mut own = self.0[thread].lock().unwrap_or_else(|broken| broken.into_inner());
+        work(&mut own)
+    }
+}

@@ -1,0 +1,290 @@
+//! The engine against the reader and writer that go row by row.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use veilwalk::random::Secret;
+use veilwalk::{Design, Model, Preset, Promise, Rule};
+
+use super::*;
+use crate::compression::Compression;
+use crate::release_writer::ReleaseWriter;
+use crate::walks::{WalkFormat, WalkOptions, WalkReader};
+
+fn credit() -> Arc<Mechanism> {
+    let model = Arc::new(Model::new(Chain::credit()).unwrap());
+    let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
+    Arc::new(Mechanism::new(model, Preset::Cell.design(), promise).unwrap())
+}
+
+fn blocks(length: &str) -> Releasing {
+    let model = Arc::new(Model::new(Chain::credit()).unwrap());
+    let promise = Promise::within_radius("3.5".parse().unwrap(), "3.5".parse().unwrap());
+    let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
+    let length = length.parse().unwrap();
+    Releasing::Blocks(Arc::new(BlockMechanism::new(model, design, promise, length).unwrap()))
+}
+
+fn keyed() -> Source {
+    Source::keyed(Secret::new(b"a secret of sixteen bytes").unwrap())
+}
+
+/// How a test releases.
+#[derive(Clone, Debug)]
+struct Case {
+    releasing: Releasing,
+    options: WalkOptions,
+    unknown_states: UnknownStates,
+    grouping: Grouping,
+    output: WalkFormat,
+}
+
+impl Default for Case {
+    fn default() -> Self {
+        Self {
+            releasing: Releasing::Steps(credit()),
+            options: WalkOptions::default(),
+            unknown_states: UnknownStates::Refuse,
+            grouping: Grouping::Alternating,
+            output: WalkFormat::Csv,
+        }
+    }
+}
+
+type Outcome = Result<(Tally, String), String>;
+
+impl Case {
+    fn with<T>(&self, work: impl FnOnce(&WalkRelease<'_>) -> T) -> T {
+        work(&WalkRelease {
+            releasing: self.releasing.clone(),
+            source: &keyed(),
+            start: Start::Initial,
+            unknown_states: self.unknown_states,
+            grouping: self.grouping,
+            charge: None,
+            watch: &|_| ControlFlow::Continue(()),
+        })
+    }
+
+    fn one_by_one(&self, text: &[u8]) -> Outcome {
+        self.with(|release| {
+            let reader = WalkReader::new(text, "walks", self.options.clone())?;
+            let writer = ReleaseWriter::new(Vec::new(), "out", self.output, &self.options.keep)?;
+            release_rows(release, reader, writer)
+        })
+        .map(|(tally, out)| (tally, String::from_utf8(out).unwrap()))
+        .map_err(|error| error.to_string())
+    }
+
+    fn engine(&self, text: &[u8], block: usize, threads: usize) -> Outcome {
+        self.with(|release| {
+            let (bytes, options) = (Box::new(std::io::Cursor::new(text.to_vec())), &self.options);
+            let input =
+                WalkInput::from_bytes(bytes, "walks", options.clone(), Compression::None, block)?;
+            let keep = &self.options.keep;
+            let output =
+                ReleaseOutput::new(Vec::new(), "out", self.output, Compression::None, keep)?;
+            release.run(input, output, threads)
+        })
+        .map(|(tally, out)| (tally, String::from_utf8(out).unwrap()))
+        .map_err(|error| error.to_string())
+    }
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => "[abc]",
+        1 => Just("\"q\nq\"".to_owned()),
+        1 => Just("\"a,\"\"b\"".to_owned()),
+        1 => Just("d\"e".to_owned()),
+        1 => Just("é".to_owned()),
+    ]
+}
+
+/// A line of CSV with the columns trajectory, state and note, rarely one that is wrong.
+fn line() -> impl Strategy<Value = String> {
+    let state = prop_oneof![30 => "Aaa|Baa|B|Caa|Ca/C", 1 => "Zzz|"];
+    let note = prop_oneof![6 => "[xy ]{0,4}", 1 => Just("\"1\r\n2\"".to_owned())];
+    let row =
+        (name(), state, note).prop_map(|(name, state, note)| format!("{name},{state},{note}"));
+    prop_oneof![40 => row, 2 => " {0,2}", 1 => "a,B|,,|a,B,c,d|\"a,B,c"]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// The same release and the same errors, at any size of blocks and on any number of threads.
+    #[test]
+    fn csv_is_released_as_row_by_row(
+        lines in vec(line(), 0..60),
+        ending in prop_oneof![Just("\n"), Just("\r\n")],
+        last in prop_oneof![Just(""), Just("\n")],
+        bom in prop_oneof![Just(""), Just("\u{feff}")],
+        skip: bool,
+        keep: bool,
+        together: bool,
+        releasing in prop_oneof![
+            Just(Releasing::Steps(credit())),
+            Just(blocks("1")),
+            Just(blocks("3")),
+            Just(blocks("all")),
+        ],
+        block in 1_usize..200,
+        threads in 1_usize..4,
+        output in prop_oneof![Just(WalkFormat::Csv), Just(WalkFormat::Ndjson)],
+    ) {
+        let mut lines = lines;
+        if together {
+            // Most of them stand together then.
+            lines.sort_by_key(|line| line.chars().next());
+        }
+        let lines: String = lines.iter().map(|line| format!("{ending}{line}")).collect();
+        let text = format!("{bom}trajectory,state,note{lines}{last}");
+        let case = Case {
+            options: WalkOptions {
+                keep: if keep { vec!["note".into()] } else { Vec::new() },
+                ..Default::default()
+            },
+            unknown_states: if skip { UnknownStates::Skip } else { UnknownStates::Refuse },
+            releasing,
+            grouping: if together { Grouping::Together } else { Grouping::Alternating },
+            output,
+        };
+        let expected = case.one_by_one(text.as_bytes());
+        let found = case.engine(text.as_bytes(), block, threads);
+        match (&expected, &found) {
+            // A row that is wrong in itself is told before a walk that goes on.
+            (Err(told), Err(_)) if told.contains("goes on") => {}
+            _ => prop_assert_eq!(found, expected),
+        }
+    }
+
+    /// The same for objects, and for bytes that are not text.
+    #[test]
+    fn ndjson_is_released_as_row_by_row(
+        lines in vec(prop_oneof![
+            20 => ("[ab]", "Aaa|Baa|B").prop_map(|(n, s)| {
+                format!("{{\"trajectory\":\"{n}\",\"state\":\"{s}\"}}").into_bytes()
+            }),
+            1 => Just(b"{\"trajectory\":1}".to_vec()),
+            1 => Just(b"\xff".to_vec()),
+            1 => Just(b"".to_vec()),
+        ], 0..40),
+        block in 1_usize..200,
+        threads in 1_usize..4,
+    ) {
+        let text = lines.join(&b'\n');
+        let case = Case {
+            options: WalkOptions { format: Some(WalkFormat::Ndjson), ..Default::default() },
+            ..Default::default()
+        };
+        prop_assert_eq!(case.engine(&text, block, threads), case.one_by_one(&text));
+    }
+}
+
+/// Walks that alternate, some of them long.
+fn interleaved(rows: usize) -> String {
+    let chain = Chain::credit();
+    let labels: Vec<&str> = chain.states().map(|s| chain.label(s)).collect();
+    let mut text = String::from("trajectory,state\n");
+    for row in 0..rows {
+        let walk = (row * row + row / 7) % 97 % (1 + row % 50);
+        text += &format!("w{walk},{}\n", labels[row * 31 % 17 % labels.len()]);
+    }
+    text
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    let text = interleaved(40_000);
+    let case = Case::default();
+    let expected = case.one_by_one(text.as_bytes()).unwrap();
+    for threads in [1, 2, 7] {
+        for block in [1 << 10, 1 << 18] {
+            let found = case.engine(text.as_bytes(), block, threads).unwrap();
+            assert_eq!(found, expected, "{threads} threads, blocks of {block}");
+        }
+    }
+}
+
+#[test]
+fn every_name_is_charged_once_before_it_is_released() {
+    let text = interleaved(5_000);
+    let charged = Mutex::new(Vec::new());
+    let charge = |names: &[&str]| {
+        charged.lock().unwrap().extend(names.iter().map(|&name| name.to_owned()));
+        Ok(())
+    };
+    let run = |charge: &Charge<'_>| {
+        let release = WalkRelease {
+            releasing: Releasing::Steps(credit()),
+            source: &Source::system(),
+            start: Start::Initial,
+            unknown_states: UnknownStates::Refuse,
+            grouping: Grouping::Alternating,
+            charge: Some(charge),
+            watch: &|_| ControlFlow::Continue(()),
+        };
+        let bytes = Box::new(std::io::Cursor::new(text.clone().into_bytes()));
+        let none = Compression::None;
+        let input = WalkInput::from_bytes(bytes, "w", WalkOptions::default(), none, 64).unwrap();
+        let output = ReleaseOutput::new(Vec::new(), "out", WalkFormat::Csv, none, &[]).unwrap();
+        release.run(input, output, 2)
+    };
+    let (tally, _) = run(&charge).unwrap();
+    let mut names = charged.into_inner().unwrap();
+    let all = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!((all as u64, names.len() as u64), (tally.walks, tally.walks));
+    let refused = run(&|_| Err("no more".into())).unwrap_err();
+    assert!(matches!(refused, ReleaseError::Charge(_)), "{refused}");
+}
+
+#[test]
+fn a_writer_that_fails_ends_the_release() {
+    #[derive(Debug)]
+    struct Full(usize);
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(std::io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let text = interleaved(20_000);
+    Case::default().with(|release| {
+        let bytes = Box::new(std::io::Cursor::new(text.into_bytes()));
+        let none = Compression::None;
+        let input = WalkInput::from_bytes(bytes, "w", WalkOptions::default(), none, 512).unwrap();
+        let full = ReleaseOutput::new(Full(1000), "out", WalkFormat::Csv, none, &[]).unwrap();
+        let error = release.run(input, full, 2).unwrap_err();
+        assert!(error.to_string().starts_with("out: writing failed"), "{error}");
+    });
+}
+
+#[test]
+fn the_watch_may_end_the_release() {
+    let text = interleaved(20_000);
+    let release = WalkRelease {
+        releasing: Releasing::Steps(credit()),
+        source: &keyed(),
+        start: Start::Initial,
+        unknown_states: UnknownStates::Refuse,
+        grouping: Grouping::Alternating,
+        charge: None,
+        watch: &|progress| match progress.states > 1000 {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        },
+    };
+    let bytes = Box::new(std::io::Cursor::new(text.into_bytes()));
+    let none = Compression::None;
+    let input = WalkInput::from_bytes(bytes, "w", WalkOptions::default(), none, 512).unwrap();
+    let output = ReleaseOutput::new(Vec::new(), "out", WalkFormat::Csv, none, &[]).unwrap();
+    assert!(matches!(release.run(input, output, 2), Err(ReleaseError::Stopped)));
+}

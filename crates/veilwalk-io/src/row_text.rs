@@ -1,0 +1,156 @@
+//! A row of a release as text.
+//!
+//! A row is made of the same few pieces in every format: what stands before the name, the step, the
+//! state and each kept value, and what ends the row. With them at hand a row is a handful of copies.
+
+use crate::walks::WalkFormat;
+
+/// The columns that every release has.
+pub(crate) const OWN_COLUMNS: [&str; 3] = ["trajectory", "step", "state"];
+
+/// The pieces of a row.
+#[derive(Clone, Debug)]
+pub(crate) struct RowText {
+    escape: Escape,
+    before_name: Vec<u8>,
+    before_step: Vec<u8>,
+    before_state: Vec<u8>,
+    before_kept: Vec<Vec<u8>>,
+    end: Vec<u8>,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug)]
+enum Escape {
+    /// As it is, or between quotes if this delimiter, a quote or a line's ending is in it.
+    Quotes { delimiter: u8 },
+    /// As a JSON string.
+    Json,
+}
+
+impl RowText {
+    /// The pieces for a format of text, and these kept columns.
+    pub(crate) fn new(format: WalkFormat, kept: &[String]) -> Self {
+        let key = |before: &str, column: &str| {
+            let mut bytes = before.as_bytes().to_vec();
+            Escape::Json.push(&mut bytes, column);
+            bytes.push(b':');
+            bytes
+        };
+        match format {
+            WalkFormat::Ndjson => Self {
+                escape: Escape::Json,
+                before_name: key("{", OWN_COLUMNS[0]),
+                before_step: key(",", OWN_COLUMNS[1]),
+                before_state: key(",", OWN_COLUMNS[2]),
+                before_kept: kept.iter().map(|column| key(",", column)).collect(),
+                end: b"}\n".to_vec(),
+            },
+            _ => {
+                let delimiter = if format == WalkFormat::Tsv { b'\t' } else { b',' };
+                Self {
+                    escape: Escape::Quotes { delimiter },
+                    before_name: Vec::new(),
+                    before_step: vec![delimiter],
+                    before_state: vec![delimiter],
+                    before_kept: vec![vec![delimiter]; kept.len()],
+                    end: b"\n".to_vec(),
+                }
+            }
+        }
+    }
+
+    /// The line above the rows, if the format has one.
+    pub(crate) fn header(&self, kept: &[String]) -> Vec<u8> {
+        let Escape::Quotes { delimiter } = self.escape else { return Vec::new() };
+        let mut line = Vec::new();
+        for column in OWN_COLUMNS.into_iter().chain(kept.iter().map(String::as_str)) {
+            if !line.is_empty() {
+                line.push(delimiter);
+            }
+            self.escape.push(&mut line, column);
+        }
+        line.push(b'\n');
+        line
+    }
+
+    /// The start of all rows of a walk, up to the step.
+    pub(crate) fn push_start(&self, out: &mut Vec<u8>, name: &str) {
+        out.extend_from_slice(&self.before_name);
+        self.escape.push(out, name);
+        out.extend_from_slice(&self.before_step);
+    }
+
+    /// The state with what stands before it.
+    pub(crate) fn push_state(&self, out: &mut Vec<u8>, label: &str) {
+        out.extend_from_slice(&self.before_state);
+        self.escape.push(out, label);
+    }
+
+    /// The rest of a row.
+    pub(crate) fn push_rest<'a>(&self, out: &mut Vec<u8>, kept: impl IntoIterator<Item = &'a str>) {
+        for (before, value) in self.before_kept.iter().zip(kept) {
+            out.extend_from_slice(before);
+            self.escape.push(out, value);
+        }
+        out.extend_from_slice(&self.end);
+    }
+}
+
+impl Escape {
+    fn push(self, out: &mut Vec<u8>, text: &str) {
+        match self {
+            Self::Json => {
+                serde_json::to_writer(out, text)
+                    .expect("a string is always JSON, and memory takes it");
+            }
+            Self::Quotes { delimiter } => {
+                let special =
+                    |&byte: &u8| matches!(byte, b'"' | b'\r' | b'\n') || byte == delimiter;
+                if !text.as_bytes().iter().any(special) {
+                    return out.extend_from_slice(text.as_bytes());
+                }
+                out.push(b'"');
+                for &byte in text.as_bytes() {
+                    if byte == b'"' {
+                        out.push(b'"');
+                    }
+                    out.push(byte);
+                }
+                out.push(b'"');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The csv crate says how a table is written.
+        #[test]
+        fn rows_are_those_of_the_csv_crate(
+            fields in vec("[ab,\t\"\r\n é]{0,4}", 3..6),
+            format in prop_oneof![Just(WalkFormat::Csv), Just(WalkFormat::Tsv)],
+        ) {
+            let delimiter = if format == WalkFormat::Tsv { b'\t' } else { b',' };
+            let columns: Vec<String> = fields[2..].iter().map(|f| format!("k{f}")).collect();
+            let text = RowText::new(format, &columns);
+            let mut ours = text.header(&columns);
+            text.push_start(&mut ours, &fields[0]);
+            ours.extend_from_slice(b"7");
+            text.push_state(&mut ours, &fields[1]);
+            text.push_rest(&mut ours, fields[2..].iter().map(String::as_str));
+
+            let mut table = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
+            let own = OWN_COLUMNS.iter().copied();
+            table.write_record(own.chain(columns.iter().map(String::as_str))).unwrap();
+            let row = [fields[0].as_str(), "7"].into_iter();
+            table.write_record(row.chain(fields[1..].iter().map(String::as_str))).unwrap();
+            prop_assert_eq!(ours, table.into_inner().unwrap());
+        }
+    }
+}
