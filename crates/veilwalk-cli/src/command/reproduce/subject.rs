@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use veilwalk::random::Words;
+use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::{Chain, Model, Source, StateId};
 
 use super::ground::Ground;
@@ -157,13 +157,8 @@ fn varied_walk(chain: &Chain, from: StateId) -> Vec<StateId> {
         Source::seeded(SEED).open(chain.hash().0).expect("a seed needs no operating system");
     let key = randomness.walk(b"real walks to look at");
     let words = randomness.at(&key, 0, None);
-    let mut drawn = || {
-        let mut walk = vec![from];
-        for _ in 0..STEPS {
-            walk.push(own_move(chain, walk[walk.len() - 1], words));
-        }
-        walk
-    };
+    let own = OwnWalks::new(chain);
+    let mut drawn = || own.walk(Origin::At(from), STEPS, words);
     let distinct = |walk: &[StateId]| walk.iter().collect::<std::collections::HashSet<_>>().len();
     let mut best = drawn();
     for _ in 1..DRAWN {
@@ -173,18 +168,6 @@ fn varied_walk(chain: &Chain, from: StateId) -> Vec<StateId> {
         }
     }
     best
-}
-
-fn own_move(chain: &Chain, from: StateId, words: &mut impl Words) -> StateId {
-    let mut left = (words.word() >> 11) as f64 * 2f64.powi(-53);
-    let moves = chain.successors(from).iter().zip(chain.probabilities(from));
-    for (&to, p) in moves {
-        left -= p;
-        if left < 0.0 {
-            return to;
-        }
-    }
-    *chain.successors(from).last().expect("every state has a successor")
 }
 
 #[cfg(test)]
