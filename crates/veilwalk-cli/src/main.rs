@@ -35,6 +35,7 @@ enum Command {
     Privatize(command::privatize::Args),
     Verify(command::verify::Args),
     Audit(command::audit::Args),
+    Reproduce(command::reproduce::Args),
     #[command(subcommand)]
     Ledger(command::ledger::Command),
 }
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Privatize(args) => command::privatize::run(&args),
         Command::Verify(args) => command::verify::run(&args),
         Command::Audit(args) => return finish(command::audit::run(&args)),
+        Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Ledger(args) => command::ledger::run(&args),
     };
     finish(outcome.map(|()| ExitCode::SUCCESS))

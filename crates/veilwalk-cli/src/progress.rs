@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use veilwalk::analysis::{Observer, Progress};
+
 use veilwalk_io::ReleaseProgress;
 
 use crate::{args, terminal};
@@ -140,7 +141,7 @@ pub(crate) fn releasing<T>(
     result
 }
 
-/// A bar for one stage of an analysis.
+/// The same for one stage of an analysis.
 pub(crate) fn observed<T>(label: &str, work: impl FnOnce(Observer<'_>) -> T) -> T {
     with_progress(label, |watch| {
         work(&|progress: Progress| watch(progress.done as f64 / progress.total.max(1) as f64))

@@ -77,7 +77,7 @@ fn what_stands_in_for_a_name_is_told() {
         (json(&run)["mechanism"].as_str().unwrap().to_owned(), stderr(&run))
     };
     let (auto, said) = told("");
-    assert_eq!(auto, "sharp with symmetric distance, exponential rule, chain weight 1/2");
+    assert_eq!(auto, "sharp with symmetric distance, exponential rule, chain weight 0.5");
     assert_eq!(said, "");
     let (sharp, said) = told("--mechanism sharp");
     assert_eq!(sharp, auto);

@@ -2,11 +2,12 @@
 //! crate, row by row on one thread, in one run.
 //!
 //! ```text
-//! cargo bench -p veilwalk-io --bench privatize_csv -- [ROWS] [THREADS] [together|interleaved]
+//! cargo bench -p veilwalk-io --bench privatize_csv -- [ROWS] [THREADS] [together|interleaved|single]
 //! ```
 //!
 //! Wall-clock times mean little on a busy machine: CPU seconds are printed beside them, and what
-//! they come to if the threads share the work evenly. Peak memory is that of the release alone.
+//! they come to if the threads share the work evenly. Peak memory is that of the release alone; with
+//! `single`, every row is a walk of its own, which shows how much memory a walk takes.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -30,14 +31,13 @@ fn main() {
     let rows = number(0).unwrap_or(2_000_000);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = number(1).map_or(cores, |threads| threads as usize);
-    let interleaved = words.get(2).is_some_and(|word| word == "interleaved");
+    let kind = words.get(2).map_or("together", String::as_str);
 
     let folder = tempfile::tempdir().expect("a temporary directory");
     let walks = folder.path().join("walks.csv");
-    generate(&walks, rows, interleaved);
+    generate(&walks, rows, kind);
     let bytes = walks.metadata().expect("just written").len();
-    let kind = if interleaved { "interleaved" } else { "together" };
-    println!("{rows} rows, {bytes} bytes, rows of each walk {kind}, {threads} threads");
+    println!("{rows} rows, {bytes} bytes, walks {kind}, {threads} threads");
 
     let copy = measured(|| copy(&walks, &folder.path().join("copy.csv")));
     let strings = measured(|| copy_strings(&walks, &folder.path().join("copy.csv")));
@@ -92,7 +92,7 @@ fn reset_peak_memory() {
 }
 
 /// Walks drawn from the chain itself.
-fn generate(path: &Path, rows: u64, interleaved: bool) {
+fn generate(path: &Path, rows: u64, kind: &str) {
     let chain = Chain::credit();
     let mut out = BufWriter::new(File::create(path).expect("a new file"));
     let mut random = 1_u64;
@@ -109,11 +109,11 @@ fn generate(path: &Path, rows: u64, interleaved: bool) {
         from
     };
     writeln!(out, "trajectory,state").expect("space on the disk");
-    let walks = rows.div_ceil(STEPS);
+    let walks = if kind == "single" { rows } else { rows.div_ceil(STEPS) };
     let mut states: Vec<StateId> =
         (0..walks).map(|walk| StateId::new((walk % chain.len() as u64) as usize)).collect();
     for row in 0..rows {
-        let walk = if interleaved { row % walks } else { row / STEPS };
+        let walk = if kind == "together" { row / STEPS } else { row % walks };
         let state = &mut states[walk as usize];
         *state = step(*state);
         writeln!(out, "w{walk},{}", chain.label(*state)).expect("space on the disk");

@@ -15,6 +15,8 @@
 //! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
 //!   [`HeldOutput`], the same for output without a name;
 //! - [`Manifest`]: what a release is, in a file beside it;
+//! - [`read_model`] and [`write_model`]: a chain with everything that was computed of it, used in
+//!   place;
 //! - [`MechanismFile`]: a mechanism that was chosen, with its promise;
 //! - [`Ledger`]: how much was spent on each walk, over all releases.
 //!
@@ -45,6 +47,7 @@ mod ledger;
 mod lines;
 mod manifest;
 mod mechanism_file;
+mod model_file;
 mod number;
 mod output;
 mod read_error;
@@ -64,6 +67,7 @@ pub use manifest::{
     ReleasePart, hash_file,
 };
 pub use mechanism_file::{MechanismFile, ScaleFrom, ScaleMismatch, ScalePart};
+pub use model_file::{ModelProblem, is_model, read_model, write_model};
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};

@@ -10,6 +10,7 @@ use thiserror::Error;
 use veilwalk::chain::{ChainError, InitialError, UnknownState};
 
 use crate::compression::{Compression, Damaged};
+use crate::model_file::ModelProblem;
 use crate::number::{NumberProblem, Quantity};
 use crate::walks::ColumnRole;
 
@@ -228,6 +229,9 @@ pub enum ReadErrorKind {
     /// A mechanism file of another version.
     #[error("the mechanism file has format {0}; this version of veilwalk reads format 1")]
     MechanismFormat(u32),
+    /// A compiled model that cannot be used.
+    #[error("{0}; compile it again with `veilwalk chain compile CHAIN -o MODEL`")]
+    Model(ModelProblem),
     /// A column that the header does not have.
     #[error(
         "there is no column {column:?} for {role}; the columns are {}; name one with {}",

@@ -38,6 +38,7 @@ pub mod nats;
 pub mod random;
 pub mod rational;
 pub mod session;
+pub mod storage;
 
 pub use chain::{Chain, Initial, StateId};
 pub use mechanism::{Design, Distance, Mechanism, Preset, Promise, Rule};

@@ -1,23 +1,58 @@
 //! The model: a chain together with its distances.
 //!
 //! Immutable, shared by [`Arc`], and named by its chain's content hash, since the distances follow
-//! from the chain.
+//! from the chain. The distances are in a table of all pairs, or, for a chain too large for that,
+//! found by searching when they are asked for; a release is the same either way.
 
 use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
-use crate::chain::{Chain, ChainHash, StateId};
-use crate::distance::{Cells, CellsTooLarge, DistanceTable, Nearest};
+use crate::chain::{Chain, ChainHash, Initial, StateId};
+use crate::distance::{
+    CacheSize, Cells, CellsTooLarge, Directed, DistanceTable, Edges, Metric, Nearest, OnDemand,
+    SearchedDirected, SearchedSymmetric, Symmetric,
+};
+use crate::mechanism::cell::{self, Calibration, CellScale};
+use crate::mechanism::{Design, Promise};
 use crate::nats::Nats;
 
 /// A chain with the distances between its states.
 #[derive(Debug)]
 pub struct Model {
     chain: Chain,
-    directed: Arc<DistanceTable>,
+    on_demand: Option<Arc<OnDemand>>,
+    directed: OnceLock<Arc<DistanceTable>>,
     symmetric: OnceLock<Arc<DistanceTable>>,
     cells: [OnceLock<Arc<Cells>>; 2],
+    closest_pair: OnceLock<Option<Pair>>,
+    certified: Vec<Certified>,
+}
+
+/// What was computed of a model before, for [`Model::with_tables`].
+#[derive(Debug, Default)]
+pub struct Tables {
+    /// All distances, from every state to every state, and the larger of the two directions.
+    pub distances: Option<(Arc<DistanceTable>, Arc<DistanceTable>)>,
+    /// The chain's transitions turned around, for chains too large for a table.
+    pub incoming: Option<Edges>,
+    /// Cells, with what "nearest" means for them.
+    pub cells: Vec<(Nearest, Arc<Cells>)>,
+    /// Scales that were calibrated.
+    pub certified: Vec<Certified>,
+}
+
+/// The scales of a mechanism that goes by cells, calibrated before.
+#[derive(Clone, Debug)]
+pub struct Certified {
+    /// The mechanism's choices.
+    pub design: Design,
+    /// What it promises.
+    pub promise: Promise,
+    /// How the scales were found.
+    pub calibration: Calibration,
+    /// The scale of each last released state, and what is certified of it.
+    pub scales: Arc<[CellScale]>,
 }
 
 /// Two states and how far apart they are.
@@ -34,8 +69,8 @@ pub struct Pair {
 /// A chain too large for a table of all distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the chain has {states} states; a table of all distances would take {} GiB, and the limit is \
-     {} states",
+    "the chain has {states} states; this needs a table of all distances, which would take {} GiB, \
+     and the limit is {} states. Releases, `guarantee`, `kernel` and `chain check` work without one",
     states * states * 4 / (1 << 30),
     Model::LARGEST_TABLE
 )]
@@ -44,21 +79,173 @@ pub struct TooLarge {
     pub states: usize,
 }
 
+impl Certified {
+    /// Whether there is one scale for each state, none above what the promise allows at most. (That
+    /// they keep the promise is for [`check_certificate`](crate::guarantee::check_certificate).)
+    #[must_use]
+    pub fn fits(&self, chain: &Chain) -> bool {
+        let allowed = cell::allowed(self.promise);
+        self.scales.len() == chain.len()
+            && self.design.distance.nearest().is_some()
+            && self.scales.iter().all(|c| c.scale.eta() <= allowed)
+    }
+}
+
 impl Model {
     /// The most states for which a table of all distances is made.
     pub const LARGEST_TABLE: usize = 16_384;
 
-    /// Computes the distances of a chain.
+    /// A chain with a table of all its distances: everything there is can be computed from it.
     ///
     /// # Errors
     ///
     /// If the chain has more than [`Model::LARGEST_TABLE`] states.
     pub fn new(chain: Chain) -> Result<Self, TooLarge> {
+        let model = Self::without_distances(chain, None);
+        model.require_tables()?;
+        let _ = model.directed();
+        Ok(model)
+    }
+
+    /// A chain with a table where it is small enough for one, and distances on demand otherwise.
+    /// What needs a table says so in its documentation ([`Model::require_tables`]).
+    #[must_use]
+    pub fn of_any_size(chain: Chain) -> Self {
         if chain.len() > Self::LARGEST_TABLE {
-            return Err(TooLarge { states: chain.len() });
+            return Self::on_demand(chain, CacheSize::default());
         }
-        let directed = Arc::new(DistanceTable::directed(&chain));
-        Ok(Self { chain, directed, symmetric: OnceLock::new(), cells: Default::default() })
+        let model = Self::without_distances(chain, None);
+        let _ = model.directed();
+        model
+    }
+
+    /// A chain whose distances are searched for when they are asked for, whatever its size. Tables
+    /// are made only if something needs them.
+    #[must_use]
+    pub fn on_demand(chain: Chain, cache_size: CacheSize) -> Self {
+        let on_demand = Arc::new(OnDemand::new(&chain, cache_size));
+        Self::without_distances(chain, Some(on_demand))
+    }
+
+    fn without_distances(chain: Chain, on_demand: Option<Arc<OnDemand>>) -> Self {
+        Self {
+            chain,
+            on_demand,
+            directed: OnceLock::new(),
+            symmetric: OnceLock::new(),
+            cells: Default::default(),
+            closest_pair: OnceLock::new(),
+            certified: Vec::new(),
+        }
+    }
+
+    /// A chain with what was computed for it before. Everything is taken as it is: a mechanism's
+    /// promise rests on the tables and scales being those of this chain.
+    #[must_use]
+    pub fn with_tables(chain: Chain, tables: Tables) -> Self {
+        let mut model = Self::without_distances(chain, None);
+        model.certified = tables.certified;
+        if let Some((directed, symmetric)) = tables.distances {
+            let _ = model.directed.set(directed);
+            let _ = model.symmetric.set(symmetric);
+        } else if model.require_tables().is_err() {
+            let incoming = tables.incoming.filter(|edges| edges.states() == model.chain.len());
+            let incoming = incoming.unwrap_or_else(|| Edges::incoming(&model.chain));
+            let size = CacheSize::default();
+            let on_demand = OnDemand::with_incoming(&model.chain, incoming, size);
+            model.on_demand = Some(Arc::new(on_demand));
+        }
+        for (nearest, cells) in tables.cells {
+            let _ = model.cells[nearest as usize].set(cells);
+        }
+        model
+    }
+
+    /// Scales that were calibrated for this before.
+    pub(crate) fn certified(
+        &self,
+        design: Design,
+        promise: Promise,
+        calibration: Calibration,
+    ) -> Option<&Arc<[CellScale]>> {
+        let wanted =
+            |c: &&Certified| (c.design, c.promise, c.calibration) == (design, promise, calibration);
+        self.certified.iter().find(wanted).map(|c| &c.scales)
+    }
+
+    /// The same model with distances on demand, and this much kept of the searches.
+    #[must_use]
+    pub fn searching(mut self, cache_size: CacheSize) -> Self {
+        match self.on_demand.as_mut().and_then(Arc::get_mut) {
+            Some(searches) => searches.set_cache_size(cache_size),
+            None => self.on_demand = Some(Arc::new(OnDemand::new(&self.chain, cache_size))),
+        }
+        self
+    }
+
+    /// All scales that were calibrated before.
+    #[must_use]
+    pub fn all_certified(&self) -> &[Certified] {
+        &self.certified
+    }
+
+    /// Cells that have been computed already.
+    #[must_use]
+    pub fn ready_cells(&self, nearest: Nearest) -> Option<&Arc<Cells>> {
+        self.cells[nearest as usize].get()
+    }
+
+    /// The same model under another initial distribution. Distances, cells and scales do not depend
+    /// on it.
+    #[must_use]
+    pub fn with_initial(self, initial: Initial) -> Self {
+        Self { chain: self.chain.with_initial(initial), ..self }
+    }
+
+    /// Whether there can be a table of all distances, which the exact audit, calibration, cells,
+    /// blocks and everything in [`analysis`](crate::analysis) need.
+    ///
+    /// # Errors
+    ///
+    /// If the chain is too large for one.
+    pub fn require_tables(&self) -> Result<(), TooLarge> {
+        match self.chain.len() {
+            states if states > Self::LARGEST_TABLE => Err(TooLarge { states }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The searches that answer for this model; `None` if a table does.
+    #[must_use]
+    pub fn searches(&self) -> Option<&Arc<OnDemand>> {
+        self.on_demand.as_ref()
+    }
+
+    /// What says how far the real state is from each candidate.
+    #[must_use]
+    pub fn directed_metric(&self) -> Arc<dyn Metric> {
+        match &self.on_demand {
+            Some(searches) => Arc::new(SearchedDirected(searches.clone())),
+            None => Arc::new(Directed(self.directed().clone())),
+        }
+    }
+
+    /// The same for the larger of the two directions.
+    #[must_use]
+    pub fn symmetric_metric(&self) -> Arc<dyn Metric> {
+        match &self.on_demand {
+            Some(searches) => Arc::new(SearchedSymmetric(searches.clone())),
+            None => Arc::new(Symmetric(self.symmetric().clone())),
+        }
+    }
+
+    /// The symmetric distance of two states.
+    #[must_use]
+    pub fn symmetric_between(&self, x: StateId, other: StateId) -> Nats {
+        match &self.on_demand {
+            Some(searches) => searches.symmetric(x, other),
+            None => self.symmetric().between(x, other),
+        }
     }
 
     /// The chain.
@@ -74,15 +261,27 @@ impl Model {
     }
 
     /// All distances `d(y, x)`.
+    ///
+    /// # Panics
+    ///
+    /// If the chain is too large for a table ([`Model::require_tables`]). A model made with
+    /// [`Model::new`] has one.
     #[must_use]
     pub fn directed(&self) -> &Arc<DistanceTable> {
-        &self.directed
+        self.directed.get_or_init(|| {
+            self.require_tables().unwrap_or_else(|error| panic!("{error}"));
+            Arc::new(DistanceTable::directed(&self.chain))
+        })
     }
 
     /// All symmetric distances `max(d(y, x), d(x, y))`, computed when first asked for.
+    ///
+    /// # Panics
+    ///
+    /// As [`Model::directed`].
     #[must_use]
     pub fn symmetric(&self) -> &Arc<DistanceTable> {
-        self.symmetric.get_or_init(|| Arc::new(self.directed.symmetric()))
+        self.symmetric.get_or_init(|| Arc::new(self.directed().symmetric()))
     }
 
     /// The right answers and the distances to cells, computed when first asked for.
@@ -93,7 +292,8 @@ impl Model {
     pub fn cells(&self, nearest: Nearest) -> Result<&Arc<Cells>, CellsTooLarge> {
         let slot = &self.cells[nearest as usize];
         if slot.get().is_none() {
-            let cells = Cells::new(&self.chain, &self.directed, self.symmetric(), nearest)?;
+            Cells::affordable(&self.chain)?;
+            let cells = Cells::new(&self.chain, self.directed(), self.symmetric(), nearest)?;
             // Another thread may have been faster; its cells are the same.
             let _ = slot.set(Arc::new(cells));
         }
@@ -101,17 +301,27 @@ impl Model {
     }
 
     /// The largest distance between two states.
+    ///
+    /// # Panics
+    ///
+    /// As [`Model::directed`].
     #[must_use]
     pub fn diameter(&self) -> Pair {
-        let (from, to, distance) = self.directed.largest();
+        let (from, to, distance) = self.directed().largest();
         Pair { from, to, distance }
     }
 
     /// The two different states that are closest by the symmetric distance: the radius from which
-    /// on anything at all is protected. `None` for a chain of one state.
+    /// on anything at all is protected. `None` for a chain of one state. Computed when first asked
+    /// for.
     #[must_use]
     pub fn closest_pair(&self) -> Option<Pair> {
-        let (from, to, distance) = self.symmetric().smallest_between_distinct()?;
-        Some(Pair { from, to, distance })
+        *self.closest_pair.get_or_init(|| {
+            let (from, to, distance) = match &self.on_demand {
+                Some(searches) => searches.closest_pair()?,
+                None => self.symmetric().smallest_between_distinct()?,
+            };
+            Some(Pair { from, to, distance })
+        })
     }
 }

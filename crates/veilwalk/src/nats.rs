@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 ///
 /// The largest value, about 4096 nats, stands for itself and everything beyond: sums saturate
 /// there. A quasi-metric cut off at a ceiling still satisfies the triangle inequality.
+///
+/// In memory it is its number of units, a `u32`, and every such number is a distance.
+#[repr(transparent)]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -192,7 +192,7 @@ fn real_states_that_wait_are_neither_saved_nor_shown() {
     let mut session = BlockSession::new(on_credit("5"), &keyed(), Start::First, "w").unwrap();
     (0..4).for_each(|t| assert!(session.push(real(t)).is_ok()));
     let error = session.save().unwrap_err().to_string();
-    assert!(error.contains("3 real states wait for the block of 5 steps"), "{error}");
+    assert!(error.contains("3 real states wait for their block (5 steps)"), "{error}");
     let mut other = BlockSession::new(on_credit("5"), &keyed(), Start::First, "w").unwrap();
     for t in [0, 2, 4, 4] {
         other.push(real(t)).unwrap();

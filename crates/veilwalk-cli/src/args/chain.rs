@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
+use veilwalk::distance::CacheSize;
 use veilwalk::{Chain, Initial, Model, Start, StateId};
 
 use super::{counted, quoted};
@@ -24,28 +25,99 @@ pub(crate) struct ChainOptions {
     largest_component: bool,
 
     /// Where released walks start: `uniform`, `stationary`, a state, or a CSV file with the columns
-    /// `state` and `probability`
-    #[arg(long, value_name = "WHERE", default_value = "uniform")]
-    initial: String,
+    /// `state` and `probability`. The default is `uniform`; for a compiled model, what it was compiled
+    /// with
+    #[arg(long, value_name = "WHERE")]
+    initial: Option<String>,
+}
+
+/// What a chain was read from.
+pub(crate) enum Loaded {
+    /// A table of its moves, or the program itself.
+    Chain(Box<Chain>),
+    /// A compiled model.
+    Model(Box<Model>),
 }
 
 /// A chain, by flag.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chain")]
 pub(crate) struct ChainArgs {
-    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, or transitions with the
-    /// header `from,to,probability` or `from,to,count`
+    /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, transitions with the
+    /// header `from,to,probability` or `from,to,count`, or a model that `veilwalk chain compile` wrote
     #[arg(long, value_name = "CHAIN")]
     chain: String,
 
     #[command(flatten)]
     options: ChainOptions,
+
+    #[command(flatten)]
+    distances: DistanceOptions,
+}
+
+/// Where distances come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Chain")]
+pub(crate) struct DistanceOptions {
+    /// Where distances come from: a `table` of all pairs, searches `on-demand`, or `auto`: a table up
+    /// to 16,384 states. What is released is the same either way
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    distances: Distances,
+
+    /// How many states the searches that are kept for each thread may have seen, at some 30 bytes a
+    /// state; for distances on demand
+    #[arg(long, value_name = "STATES", default_value_t = CacheSize::default().0)]
+    distance_cache: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Distances {
+    /// A table up to 16,384 states, searches beyond
+    #[default]
+    Auto,
+    /// A table of all pairs
+    Table,
+    /// A search for each step
+    OnDemand,
+}
+
+impl DistanceOptions {
+    /// The chain with its distances: those it was compiled with, if that is what is asked for.
+    pub(crate) fn model(&self, loaded: Loaded) -> Result<Model> {
+        let chain = match &loaded {
+            Loaded::Chain(chain) => chain,
+            Loaded::Model(model) => model.chain(),
+        };
+        let small = chain.len() <= Model::LARGEST_TABLE;
+        let table = match self.distances {
+            Distances::Table => true,
+            Distances::Auto => small,
+            Distances::OnDemand => false,
+        };
+        Ok(match loaded {
+            Loaded::Model(model) if table => {
+                model.require_tables()?;
+                *model
+            }
+            Loaded::Chain(chain) if table => Model::new(*chain)?,
+            Loaded::Model(model) => model.searching(CacheSize(self.distance_cache)),
+            Loaded::Chain(chain) => Model::on_demand(*chain, CacheSize(self.distance_cache)),
+        })
+    }
 }
 
 impl ChainArgs {
-    /// Reads the chain and computes its distances.
+    /// Reads the chain and computes its distances. A chain too large for a table of all distances is
+    /// refused.
     pub(crate) fn model(&self) -> Result<Arc<Model>> {
-        Ok(Arc::new(Model::new(self.chain()?)?))
+        let model = self.any_model()?;
+        model.require_tables()?;
+        Ok(model)
+    }
+
+    /// Reads a chain of any size, for what needs no table of all distances.
+    pub(crate) fn any_model(&self) -> Result<Arc<Model>> {
+        Ok(Arc::new(self.distances.model(self.options.read(&self.chain)?)?))
     }
 
     /// The flags that give this chain again, for commands that are printed as advice.
@@ -57,22 +129,22 @@ impl ChainArgs {
         if self.options.largest_component {
             flags += " --largest-component";
         }
-        if self.options.initial != "uniform" {
-            flags += &format!(" --initial {}", quoted(&self.options.initial));
+        if let Some(initial) = &self.options.initial {
+            flags += &format!(" --initial {}", quoted(initial));
+        }
+        match self.distances.distances {
+            Distances::Auto => {}
+            Distances::Table => flags += " --distances table",
+            Distances::OnDemand => flags += " --distances on-demand",
         }
         flags
-    }
-
-    /// Reads the chain alone.
-    pub(crate) fn chain(&self) -> Result<Chain> {
-        self.options.read(&self.chain)
     }
 }
 
 impl ChainOptions {
-    /// Reads a built-in chain or a file, says what was changed on the way, and sets where walks
-    /// start.
-    pub(crate) fn read(&self, name: &str) -> Result<Chain> {
+    /// Reads a built-in chain, a file or a compiled model, says what was changed on the way, and sets
+    /// where walks start.
+    pub(crate) fn read(&self, name: &str) -> Result<Loaded> {
         let chain = match name {
             "credit" => Chain::credit(),
             "downtown" => Chain::downtown(),
@@ -83,13 +155,42 @@ impl ChainOptions {
                          `credit` and `downtown`"
                     );
                 }
-                let (chain, report) = veilwalk_io::read_chain(Path::new(path), self.build())?;
-                tell(path, &report);
+                let path = Path::new(path);
+                if path.is_file() && veilwalk_io::is_model(path)? {
+                    return self.read_model(path);
+                }
+                let (chain, report) = veilwalk_io::read_chain(path, self.build())?;
+                tell(name, &report);
                 chain
             }
         };
-        let initial = self.initial(&chain)?;
-        Ok(chain.with_initial(initial))
+        let initial = match &self.initial {
+            Some(initial) => self.initial(&chain, initial)?,
+            None => Initial::uniform(chain.len()),
+        };
+        Ok(Loaded::Chain(Box::new(chain.with_initial(initial))))
+    }
+
+    fn read_model(&self, path: &Path) -> Result<Loaded> {
+        for (given, flag) in
+            [(self.normalize, "--normalize"), (self.largest_component, "--largest-component")]
+        {
+            if given {
+                bail!(
+                    "{}: {flag} changes how a chain is read, and this model is already compiled; \
+                     give the flag to `veilwalk chain compile`",
+                    path.display()
+                );
+            }
+        }
+        let model = veilwalk_io::read_model(path)?;
+        Ok(Loaded::Model(Box::new(match &self.initial {
+            Some(initial) => {
+                let initial = self.initial(model.chain(), initial)?;
+                model.with_initial(initial)
+            }
+            None => model,
+        })))
     }
 
     /// The repairs that were asked for.
@@ -100,8 +201,7 @@ impl ChainOptions {
         }
     }
 
-    fn initial(&self, chain: &Chain) -> Result<Initial> {
-        let name = self.initial.as_str();
+    fn initial(&self, chain: &Chain, name: &str) -> Result<Initial> {
         Ok(match name {
             "uniform" => Initial::uniform(chain.len()),
             "stationary" => Initial::stationary(chain)?,
@@ -164,7 +264,16 @@ pub(crate) fn state(chain: &Chain, flag: &str, label: &str) -> Result<StateId> {
 /// How released walks start, as `--start` says.
 pub(crate) fn start(chain: &Chain, text: &str) -> Result<Start> {
     Ok(match text {
-        "initial" => Start::Initial,
+        "initial" => {
+            if chain.len() > Model::LARGEST_TABLE && chain.initial().only().is_none() {
+                terminal::warning(
+                    "released walks may start far from the real ones, and on a chain this large \
+                     every step is a long search until they have caught up; --start STATE or \
+                     --initial with states near the real walks avoids that",
+                );
+            }
+            Start::Initial
+        }
         "first" => Start::First,
         label => Start::At(state(chain, "--start (`initial`, `first` or a state)", label)?),
     })

@@ -148,6 +148,11 @@ pub(crate) struct Settled<'a> {
 }
 
 impl MechanismArgs {
+    /// Whether any of it was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.mechanism != Named::Auto || self.epsilon.is_some() || self.unit().is_some()
+    }
+
     /// Makes the mechanism on a model.
     pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
         self.settled()?.on(model)

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_in_words};
-pub(crate) use chain::{ChainArgs, ChainOptions, start, state, tell};
+pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs, calibrated};
 
 /// How results are printed.

@@ -9,7 +9,7 @@ use veilwalk::mechanism::BlockLength;
 use veilwalk::mechanism::cell::{Calibration, CellScale};
 use veilwalk::{Distance, Mechanism};
 
-use crate::args::{BlockArgs, Calibrate, ChainArgs, Chosen, Format, MechanismArgs};
+use crate::args::{BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Format, MechanismArgs};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(length) = args.block.length()? {
         return of_blocks(args, length);
     }
-    let model = args.chain.model()?;
+    let model = args.chain.any_model()?;
     let chosen = args.mechanism.on(&model)?;
     let effort = if args.all_pairs { Effort::UNLIMITED } else { Effort::default() };
     let guarantee = with_progress("comparing states", |watch| {
@@ -92,12 +92,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// What is promised of walks that are released in blocks.
 fn of_blocks(args: &Args, length: BlockLength) -> Result<()> {
     let model = args.chain.model()?;
-    let chosen = args.mechanism.settled()?.block_on(&model, length)?;
+    let ChosenBlocks { name, mechanism, .. } =
+        args.mechanism.settled()?.block_on(&model, length)?;
     let effort = if args.all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
-    let mut guarantee = with_progress("comparing blocks", |watch| {
-        BlockGuarantee::new(&chosen.mechanism, effort, watch)
-    })?;
-    guarantee.mechanism = chosen.name;
+    let mut guarantee =
+        with_progress("comparing blocks", |watch| BlockGuarantee::new(&mechanism, effort, watch))?;
+    guarantee.mechanism = name;
     match args.format {
         Format::Json => {
             let answer = serde_json::to_value(&guarantee)?;

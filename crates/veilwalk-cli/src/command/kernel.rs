@@ -30,7 +30,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let model = args.chain.model()?;
+    let model = args.chain.any_model()?;
     let chain = model.chain();
     let previous = args::state(chain, "--previous", &args.previous)?;
     let real = args::state(chain, "--real", &args.real)?;

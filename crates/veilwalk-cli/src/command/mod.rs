@@ -9,5 +9,6 @@ pub(crate) mod guarantee;
 pub(crate) mod kernel;
 pub(crate) mod ledger;
 pub(crate) mod privatize;
+pub(crate) mod reproduce;
 pub(crate) mod tune;
 pub(crate) mod verify;

@@ -34,7 +34,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.release.display();
     let manifest = Manifest::read_for(&args.release)?;
-    let model = args.chain.model()?;
+    let model = args.chain.any_model()?;
     let chain = model.chain();
     if chain.hash().to_string() != manifest.chain.hash {
         bail!(

@@ -5,7 +5,6 @@
 //! with its states in the same order.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io::Read;
 
 use veilwalk::chain::{ChainBuilder, Entries};
@@ -23,45 +22,57 @@ pub(super) struct Columns {
     pub(super) quantity: Quantity,
 }
 
+/// A line of the table: the places of its labels, and its entry.
+struct Move {
+    from: u32,
+    to: u32,
+    entry: f64,
+    line: u64,
+}
+
 pub(super) fn read<R: Read>(
     table: &mut Table<R>,
     columns: Columns,
 ) -> Result<ChainBuilder, ReadError> {
     let mut labels = Labels::default();
-    let mut lines: HashMap<(usize, usize), u64> = HashMap::new();
     let mut moves = Vec::new();
     while let Some(record) = table.next_record()? {
         let line = record.line;
         let (from, to) = (record.get(columns.from), record.get(columns.to));
-        let checked = checked(from, to, record.get(columns.entry), columns.quantity);
-        let places = (labels.place(from), labels.place(to));
-        let checked = checked.and_then(|entry| match lines.entry(places) {
-            Entry::Vacant(free) => {
-                free.insert(line);
-                Ok(entry)
+        match checked(from, to, record.get(columns.entry), columns.quantity) {
+            Ok(entry) => {
+                let (from, to) = (labels.place(from), labels.place(to));
+                moves.push(Move { from, to, entry, line });
             }
-            Entry::Occupied(before) => Err(ReadErrorKind::DuplicateTransition {
-                from: from.to_owned(),
-                to: to.to_owned(),
-                first_line: *before.get(),
-            }),
-        });
-        match checked {
-            Ok(entry) => moves.push((places, entry, line)),
             Err(kind) => return Err(table.lines().error_at(line, kind)),
         }
     }
+    let names = labels.names;
+    drop(labels.places);
     let mut builder = ChainBuilder::new(match columns.quantity {
         Quantity::Probability => Entries::Probabilities,
         Quantity::Count => Entries::Counts,
     });
-    for &((from, _), ..) in &moves {
-        builder.state(&labels.names[from]);
+    let mut ids = vec![None; names.len()];
+    let places = moves.iter().map(|m| m.from).chain(moves.iter().map(|m| m.to));
+    for place in places.map(|place| place as usize) {
+        ids[place].get_or_insert_with(|| builder.state(&names[place]));
     }
-    for ((from, to), entry, line) in moves {
-        let (from, to) = (builder.state(&labels.names[from]), builder.state(&labels.names[to]));
+    // In order of the transitions one that is there twice is beside itself.
+    moves.sort_by_key(|m| (m.from, m.to));
+    let twice = moves.windows(2).filter(|w| (w[0].from, w[0].to) == (w[1].from, w[1].to));
+    if let Some(two) = twice.min_by_key(|w| w[1].line) {
+        let kind = ReadErrorKind::DuplicateTransition {
+            from: names[two[0].from as usize].to_string(),
+            to: names[two[0].to as usize].to_string(),
+            first_line: two[0].line,
+        };
+        return Err(table.lines().error_at(two[1].line, kind));
+    }
+    for Move { from, to, entry, line } in moves {
+        let id = |place: u32| ids[place as usize].expect("every label has its state");
         builder
-            .transition(from, to, entry)
+            .transition(id(from), id(to), entry)
             .map_err(|error| table.lines().error_at(line, ReadErrorKind::Chain(error)))?;
     }
     Ok(builder)
@@ -80,15 +91,15 @@ fn checked(from: &str, to: &str, entry: &str, quantity: Quantity) -> Result<f64,
 #[derive(Default)]
 struct Labels {
     names: Vec<Box<str>>,
-    places: HashMap<Box<str>, usize>,
+    places: HashMap<Box<str>, u32>,
 }
 
 impl Labels {
-    fn place(&mut self, label: &str) -> usize {
+    fn place(&mut self, label: &str) -> u32 {
         if let Some(&known) = self.places.get(label) {
             return known;
         }
-        let place = self.names.len();
+        let place = u32::try_from(self.names.len()).expect("fewer than 2^32 labels");
         self.names.push(label.into());
         self.places.insert(label.into(), place);
         place

@@ -66,7 +66,6 @@ pub(crate) struct ColumnReader<R: Read> {
     rows: usize,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one for a whole file")]
 enum Decoder<R: Read> {
     Parquet(ParquetRecordBatchReader),
     File(FileReader<BufReader<File>>),

@@ -72,8 +72,8 @@ impl BlockShard {
     }
 
     /// The walks that are not over.
-    pub(super) fn take_open(&mut self) -> Vec<Box<Waiting>> {
-        self.open.drain().collect()
+    pub(super) fn take_open(&mut self) -> Vec<Waiting> {
+        self.open.drain().map(|waiting| *waiting).collect()
     }
 
     /// Whether a walk has been met before.
@@ -264,8 +264,8 @@ impl Waiting {
     }
 
     /// The rest of the walk, which is over.
-    pub(super) fn finish(self: Box<Self>, releaser: &mut BlockReleaser) -> Option<Emission> {
-        let Self { id, name, walk, kept, .. } = *self;
+    pub(super) fn finish(self, releaser: &mut BlockReleaser) -> Option<Emission> {
+        let Self { id, name, walk, kept, .. } = self;
         let first_step = walk.released();
         let mut states = Vec::with_capacity(walk.waiting());
         releaser.finish(walk, &mut states);
@@ -287,8 +287,8 @@ pub(super) fn in_order(mut emissions: Vec<Emission>) -> Vec<Emission> {
 }
 
 /// Cuts a list into pieces of about so many rows.
-pub(super) fn chunks(waiting: Vec<Box<Waiting>>, rows: usize) -> Vec<Vec<Box<Waiting>>> {
-    let mut pieces: Vec<Vec<Box<Waiting>>> = Vec::new();
+pub(super) fn chunks(waiting: Vec<Waiting>, rows: usize) -> Vec<Vec<Waiting>> {
+    let mut pieces: Vec<Vec<Waiting>> = Vec::new();
     let mut room = 0;
     for walk in waiting {
         let count = walk.rows();

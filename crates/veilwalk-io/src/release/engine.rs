@@ -500,8 +500,7 @@ impl<'a> Engine<'a> {
         out: &mut Out,
     ) -> Result<(), Ended> {
         const ROWS: usize = 1 << 12;
-        let mut waiting: Vec<Box<Waiting>> =
-            shards.iter_mut().flat_map(BlockShard::take_open).collect();
+        let mut waiting: Vec<Waiting> = shards.iter_mut().flat_map(BlockShard::take_open).collect();
         waiting.retain(|walk| walk.rows() > 0);
         waiting.sort_by_key(|walk| walk.since);
         let mut pieces = chunks(waiting, ROWS).into_iter().peekable();
@@ -509,7 +508,7 @@ impl<'a> Engine<'a> {
             out.watch(self.release)?;
             let round: Vec<_> = pieces.by_ref().take(self.round).collect();
             out.states += round.iter().flatten().map(|walk| walk.rows() as u64).sum::<u64>();
-            let finish = |walks: Vec<Box<Waiting>>| {
+            let finish = |walks: Vec<Waiting>| {
                 let emissions: Vec<Emission> = releasers.with(|releaser| {
                     walks.into_iter().filter_map(|walk| walk.finish(releaser)).collect()
                 });

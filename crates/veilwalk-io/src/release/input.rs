@@ -34,7 +34,6 @@ pub struct WalkInput {
 }
 
 /// Where parts come from.
-#[expect(clippy::large_enum_variant, reason = "there is one for a whole file")]
 pub(super) enum Parts {
     Text { cutter: Cutter<Unpacked<Peeked<Counted>>>, layout: Arc<Layout> },
     Columns(ColumnReader<Peeked<Counted>>),

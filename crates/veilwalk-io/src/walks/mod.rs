@@ -50,7 +50,6 @@ pub struct WalkReader<R: Read> {
     name: String,
 }
 
-#[expect(clippy::large_enum_variant, reason = "there is one for a whole file")]
 enum Source<R: Read> {
     Table(Table<Peeked<R>>),
     Objects { lines: Lines<Peeked<R>>, objects: Objects },

@@ -9,6 +9,7 @@
 //! - [`joint`]: the pair (real state, released state) is a Markov chain with |S|² states. Its
 //!   operator is applied as two sparse moves and never written down, so it reaches chains of
 //!   thousands of states. Averages over the chain's own walks come from here.
+//! - [`profile`]: the same for every length of a walk at once, and the spread of the real ones.
 //! - [`long_run`]: the stationary law of the pair, its second eigenvalue and its mixing time.
 //! - [`drift`]: whether the released walk is drawn back, state by state.
 //! - [`bounds`]: closed-form bounds as published, and ones that hold.
@@ -42,6 +43,7 @@ mod kernels;
 pub mod long_run;
 mod own_walks;
 pub mod plan;
+pub mod profile;
 mod progress;
 pub mod simulate;
 pub mod tune;

@@ -1,11 +1,10 @@
 //! Building a chain: from probabilities or counts, checked, with every repair asked for and told.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use thiserror::Error;
 
-use super::{Chain, Initial, StateId, structure};
+use super::{Chain, Initial, Labels, StateId, structure};
 use crate::nats::Nats;
 
 /// What the numbers given for transitions are.
@@ -144,8 +143,7 @@ pub enum ChainError {
 #[derive(Clone, Debug)]
 pub struct ChainBuilder {
     entries: Entries,
-    labels: Vec<Box<str>>,
-    by_label: HashMap<Box<str>, StateId>,
+    labels: Labels,
     edges: Vec<(StateId, StateId, f64)>,
 }
 
@@ -157,18 +155,12 @@ impl ChainBuilder {
     /// A builder for entries of this kind.
     #[must_use]
     pub fn new(entries: Entries) -> Self {
-        Self { entries, labels: Vec::new(), by_label: HashMap::new(), edges: Vec::new() }
+        Self { entries, labels: Labels::default(), edges: Vec::new() }
     }
 
     /// The state with this label, made if it is new. States are numbered as they come.
     pub fn state(&mut self, label: &str) -> StateId {
-        if let Some(&known) = self.by_label.get(label) {
-            return known;
-        }
-        let id = StateId::new(self.labels.len());
-        self.labels.push(label.into());
-        self.by_label.insert(label.into(), id);
-        id
+        self.labels.add(label).unwrap_or_else(|known| known)
     }
 
     /// A state that must be new.
@@ -177,10 +169,7 @@ impl ChainBuilder {
     ///
     /// If the label is taken.
     pub fn new_state(&mut self, label: &str) -> Result<StateId, ChainError> {
-        if self.by_label.contains_key(label) {
-            return Err(ChainError::DuplicateLabel(label.to_owned()));
-        }
-        Ok(self.state(label))
+        self.labels.add(label).map_err(|_| ChainError::DuplicateLabel(label.to_owned()))
     }
 
     /// Adds a transition. An entry of zero says that the move is impossible.
@@ -192,8 +181,8 @@ impl ChainBuilder {
     pub fn transition(&mut self, from: StateId, to: StateId, entry: f64) -> Result<(), ChainError> {
         if !entry.is_finite() || entry < 0.0 {
             return Err(ChainError::BadEntry {
-                from: self.labels[from.index()].to_string(),
-                to: self.labels[to.index()].to_string(),
+                from: self.labels.get(from.index()).to_owned(),
+                to: self.labels.get(to.index()).to_owned(),
                 value: entry,
             });
         }
@@ -228,20 +217,19 @@ impl ChainBuilder {
         let targets: Vec<StateId> = self.edges.iter().map(|e| e.1).collect();
         if let Some((from, to)) = structure::unreachable_pair(&row_starts, &targets) {
             return Err(ChainError::NotIrreducible {
-                from: self.labels[from.index()].to_string(),
-                to: self.labels[to.index()].to_string(),
+                from: self.labels.get(from.index()).to_owned(),
+                to: self.labels.get(to.index()).to_owned(),
             });
         }
         let probabilities = self.divided_rows(&row_starts);
-        let weights = probabilities.iter().map(|&p| Nats::weight_of(p)).collect();
+        let weights: Vec<Nats> = probabilities.iter().map(|&p| Nats::weight_of(p)).collect();
         let initial = Initial::uniform(self.labels.len());
         let chain = Chain {
             labels: self.labels,
-            by_label: self.by_label,
             row_starts,
-            targets,
-            probabilities,
-            weights,
+            targets: targets.into(),
+            probabilities: probabilities.into(),
+            weights: weights.into(),
             initial,
             hash: OnceLock::new(),
         };
@@ -251,12 +239,13 @@ impl ChainBuilder {
 
     /// Sorts the transitions, and refuses one that is there twice.
     fn refuse_duplicates(&mut self) -> Result<(), ChainError> {
+        // Most come in order, which a stable sort notices.
         self.edges.sort_by_key(|&(from, to, _)| (from, to));
         match self.edges.windows(2).find(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1)) {
             None => Ok(()),
             Some(w) => Err(ChainError::Duplicate {
-                from: self.labels[w[0].0.index()].to_string(),
-                to: self.labels[w[0].1.index()].to_string(),
+                from: self.labels.get(w[0].0.index()).to_owned(),
+                to: self.labels.get(w[0].1.index()).to_owned(),
             }),
         }
     }
@@ -267,7 +256,7 @@ impl ChainBuilder {
             if (sum - 1.0).abs() <= Self::TOLERANCE {
                 continue;
             }
-            let state = self.labels[row[0].0.index()].to_string();
+            let state = self.labels.get(row[0].0.index()).to_owned();
             match rule {
                 RowSums::Check => return Err(ChainError::RowSum { state, sum }),
                 RowSums::Normalize => report.rescaled.push(Rescaled { state, sum }),
@@ -283,7 +272,7 @@ impl ChainBuilder {
         }
         match leaves.iter().position(|&can_leave| !can_leave) {
             None => Ok(()),
-            Some(stuck) => Err(ChainError::NoWayOut(self.labels[stuck].to_string())),
+            Some(stuck) => Err(ChainError::NoWayOut(self.labels.get(stuck).to_owned())),
         }
     }
 
@@ -293,13 +282,12 @@ impl ChainBuilder {
         let targets: Vec<StateId> = self.edges.iter().map(|e| e.1).collect();
         let keep = structure::largest_component(&row_starts, &targets);
         let mut new_id = vec![None; self.labels.len()];
-        let mut kept = Vec::new();
-        for (old, label) in std::mem::take(&mut self.labels).into_iter().enumerate() {
+        let mut kept = Labels::default();
+        for (old, label) in self.labels.iter().enumerate() {
             if keep[old] {
-                new_id[old] = Some(StateId::new(kept.len()));
-                kept.push(label);
+                new_id[old] = kept.add(label).ok();
             } else {
-                report.dropped_states.push(label.into());
+                report.dropped_states.push(label.to_owned());
             }
         }
         let before = self.edges.len();
@@ -308,8 +296,6 @@ impl ChainBuilder {
             .filter_map(|(from, to, p)| Some((new_id[from.index()]?, new_id[to.index()]?, p)))
             .collect();
         report.dropped_transitions = before - self.edges.len();
-        self.by_label =
-            kept.iter().enumerate().map(|(i, label)| (label.clone(), StateId::new(i))).collect();
         self.labels = kept;
     }
 

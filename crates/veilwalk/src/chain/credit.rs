@@ -4,7 +4,7 @@
 //! recovers from default, which makes the chain irreducible. As printed, four rows sum to 0.999 or
 //! 1.001; here they are divided by their sums.
 
-use super::{BuildOptions, Chain, ChainBuilder, Entries, RowSums};
+use super::{BuildOptions, BuildReport, Chain, ChainBuilder, Entries, RowSums};
 
 const RATINGS: [&str; 9] = ["Aaa", "Aa", "A", "Baa", "Ba", "B", "Caa", "Ca/C", "Def"];
 
@@ -24,6 +24,12 @@ impl Chain {
     /// The built-in credit-rating chain: nine ratings from `Aaa` to `Def`.
     #[must_use]
     pub fn credit() -> Self {
+        Self::credit_with_report().0
+    }
+
+    /// The same, with the rows that had to be divided by their sums.
+    #[must_use]
+    pub fn credit_with_report() -> (Self, BuildReport) {
         let mut builder = ChainBuilder::new(Entries::Probabilities);
         let ratings = RATINGS.map(|label| builder.state(label));
         for (from, row) in ratings.iter().zip(&MOVES) {
@@ -32,6 +38,6 @@ impl Chain {
             }
         }
         let options = BuildOptions { row_sums: RowSums::Normalize, ..Default::default() };
-        builder.build(options).expect("the table is an irreducible chain").0
+        builder.build(options).expect("the table is an irreducible chain")
     }
 }

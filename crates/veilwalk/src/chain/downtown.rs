@@ -6,6 +6,7 @@
 //! traffic than narrow ones. Everything is whole-number arithmetic on a fixed stream of numbers, so
 //! the chain is the same on every machine.
 
+use super::numbers::Numbers;
 use super::{BuildOptions, Chain, ChainBuilder, Entries};
 
 /// A stretch of road between two crossings.
@@ -141,19 +142,6 @@ fn turn(here: &Segment, next: &Segment) -> Option<Turn> {
         true => Turn::Back,
         false => Turn::Bend,
     })
-}
-
-/// A fixed stream of numbers (splitmix64), for making this map and nothing else.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
 }
 
 #[cfg(test)]

@@ -99,6 +99,19 @@ impl Initial {
         Ok(Self { cumulative })
     }
 
+    /// Running totals of the weights, one for each state: the exact distribution in numbers.
+    #[must_use]
+    pub fn running_totals(&self) -> &[u64] {
+        &self.cumulative
+    }
+
+    /// The distribution with these running totals; `None` if they go down or end at zero.
+    #[must_use]
+    pub fn from_running_totals(totals: Vec<u64>) -> Option<Self> {
+        let positive = totals.last().is_some_and(|&total| total > 0);
+        (positive && totals.is_sorted()).then_some(Self { cumulative: totals })
+    }
+
     /// The probability of a state.
     #[must_use]
     pub fn probability(&self, state: StateId) -> f64 {
@@ -118,19 +131,6 @@ impl Initial {
     pub fn draw(&self, words: &mut impl Words) -> StateId {
         let pick = uniform_below(words, self.total());
         StateId::new(self.cumulative.partition_point(|&upto| upto <= pick))
-    }
-
-    /// Running totals of the weights, one for each state: the exact distribution in numbers.
-    #[must_use]
-    pub fn running_totals(&self) -> &[u64] {
-        &self.cumulative
-    }
-
-    /// The distribution with these running totals; `None` if they go down or end at zero.
-    #[must_use]
-    pub fn from_running_totals(totals: Vec<u64>) -> Option<Self> {
-        let positive = totals.last().is_some_and(|&total| total > 0);
-        (positive && totals.is_sorted()).then_some(Self { cumulative: totals })
     }
 
     pub(super) fn hash_into(&self, number: &mut impl FnMut(u64)) {

@@ -6,18 +6,22 @@
 //!
 //! A [`Chain`] is immutable and checked: every row is a probability distribution, every state can
 //! be left, and every state can be reached from every other. Build one with a [`ChainBuilder`], or
-//! take a built-in one ([`Chain::credit`], [`Chain::downtown`]).
+//! take a built-in one ([`Chain::credit`], [`Chain::downtown`]) or a made-up one of any size
+//! ([`Chain::grid`]).
 
 mod builder;
 mod credit;
 mod downtown;
 mod fit;
+mod grid;
 mod initial;
+mod labels;
+mod numbers;
+mod parts;
 mod saved;
 mod stationary;
 mod structure;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -28,13 +32,20 @@ pub use builder::{
 };
 pub use downtown::{Segment, downtown_map};
 pub use fit::TransitionCounts;
+pub use grid::{Grid, GridTooLarge};
 pub use initial::{Initial, InitialError};
+pub use labels::Labels;
+pub use parts::{ChainParts, PartsError};
 pub use saved::SavedChainError;
 pub use stationary::NotConverged;
 
 use crate::nats::Nats;
+use crate::storage::Storage;
 
 /// A state, by its place in the chain's list of labels.
+///
+/// In memory it is that place, a `u32`.
+#[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StateId(u32);
@@ -86,14 +97,13 @@ pub struct UnknownState {
 /// A public Markov chain: irreducible, finite, labelled.
 #[derive(Clone)]
 pub struct Chain {
-    labels: Vec<Box<str>>,
-    by_label: HashMap<Box<str>, StateId>,
+    labels: Labels,
     /// Row `i` of the transition matrix is at `row_starts[i]..row_starts[i + 1]`.
     row_starts: Vec<usize>,
     /// Successors, ascending within a row.
-    targets: Vec<StateId>,
-    probabilities: Vec<f64>,
-    weights: Vec<Nats>,
+    targets: Storage<StateId>,
+    probabilities: Storage<f64>,
+    weights: Storage<Nats>,
     initial: Initial,
     hash: OnceLock<ChainHash>,
 }
@@ -125,13 +135,13 @@ impl Chain {
     /// The label of a state.
     #[must_use]
     pub fn label(&self, state: StateId) -> &str {
-        &self.labels[state.index()]
+        self.labels.get(state.index())
     }
 
     /// The state with this label.
     #[must_use]
     pub fn state(&self, label: &str) -> Option<StateId> {
-        self.by_label.get(label).copied()
+        self.labels.find(label)
     }
 
     /// The state with this label, or an error that names it.
@@ -146,7 +156,7 @@ impl Chain {
                 .labels
                 .iter()
                 .find(|known| known.trim().eq_ignore_ascii_case(label.trim()))
-                .map(|known| known.to_string()),
+                .map(str::to_owned),
         })
     }
 
@@ -172,6 +182,11 @@ impl Chain {
     #[must_use]
     pub fn row(&self, from: StateId) -> std::ops::Range<usize> {
         self.row_starts[from.index()]..self.row_starts[from.index() + 1]
+    }
+
+    /// All moves: where those of each state start, where they lead, and their weights.
+    pub(crate) fn moves(&self) -> (&[usize], &Storage<StateId>, &Storage<Nats>) {
+        (&self.row_starts, &self.targets, &self.weights)
     }
 
     /// The probability of moving from `from` to `to`, zero if that is impossible.
@@ -213,20 +228,16 @@ impl Chain {
     #[must_use]
     pub fn hash(&self) -> ChainHash {
         *self.hash.get_or_init(|| {
-            let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 chain v1");
-            let mut number = |n: u64| {
-                hasher.update(&n.to_le_bytes());
-            };
+            let mut hasher = Buffered::new("veilwalk 2026 chain v1");
+            let mut number = |n: u64| hasher.update(&n.to_le_bytes());
             number(self.len() as u64);
             self.row_starts.iter().for_each(|&n| number(n as u64));
             self.targets.iter().for_each(|t| number(u64::from(t.0)));
             self.probabilities.iter().for_each(|p| number(p.to_bits()));
             self.initial.hash_into(&mut number);
             self.labels.iter().for_each(|label| number(label.len() as u64));
-            self.labels.iter().for_each(|label| {
-                hasher.update(label.as_bytes());
-            });
-            ChainHash(*hasher.finalize().as_bytes())
+            self.labels.iter().for_each(|label| hasher.update(label.as_bytes()));
+            ChainHash(hasher.finish())
         })
     }
 
@@ -254,6 +265,34 @@ impl Chain {
                 stationary[i.index()] * row
             })
             .sum()
+    }
+}
+
+/// Hashes many small pieces as fast as a few large ones.
+struct Buffered {
+    hasher: blake3::Hasher,
+    waiting: Vec<u8>,
+}
+
+impl Buffered {
+    const SIZE: usize = 1 << 16;
+
+    fn new(context: &str) -> Self {
+        let waiting = Vec::with_capacity(Self::SIZE);
+        Self { hasher: blake3::Hasher::new_derive_key(context), waiting }
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        if self.waiting.len() + bytes.len() > Self::SIZE {
+            self.hasher.update(&self.waiting);
+            self.waiting.clear();
+        }
+        self.waiting.extend_from_slice(bytes);
+    }
+
+    fn finish(mut self) -> [u8; 32] {
+        self.hasher.update(&self.waiting);
+        *self.hasher.finalize().as_bytes()
     }
 }
 

@@ -3,13 +3,10 @@
 //! A version byte, then what follows in `postcard`, then the chain's hash. Nothing is taken on trust:
 //! what is read is checked as a chain that is built would be, and has to have that hash.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
-
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Chain, Initial, StateId, structure};
+use super::{Chain, ChainBuilder, ChainHash, ChainParts, Initial, Labels, StateId, structure};
 use crate::nats::Nats;
 
 const VERSION: u8 = 1;
@@ -43,10 +40,10 @@ impl Chain {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let saved = Saved {
-            labels: self.labels.clone(),
+            labels: self.labels.iter().map(Box::from).collect(),
             row_starts: self.row_starts.iter().map(|&n| n as u64).collect(),
-            targets: self.targets.clone(),
-            probabilities: self.probabilities.clone(),
+            targets: self.targets.to_vec(),
+            probabilities: self.probabilities.to_vec(),
             initial: self.initial.running_totals().to_vec(),
         };
         let mut bytes = vec![VERSION];
@@ -67,49 +64,39 @@ impl Chain {
             return Err(SavedChainError::Version { found: version });
         }
         let saved: Saved = postcard::from_bytes(body).map_err(|_| SavedChainError::Damaged)?;
-        let chain = saved.into_chain().ok_or(SavedChainError::Damaged)?;
-        if chain.hash().0 == *hash { Ok(chain) } else { Err(SavedChainError::Damaged) }
+        saved.into_chain(ChainHash(*hash)).ok_or(SavedChainError::Damaged)
     }
 }
 
 impl Saved {
-    /// The chain, if it is one.
-    fn into_chain(self) -> Option<Chain> {
-        let states = self.labels.len();
-        let edges = self.targets.len();
-        let row_starts: Vec<usize> =
-            self.row_starts.iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().ok()?;
-        let by_label: HashMap<Box<str>, StateId> =
-            self.labels.iter().enumerate().map(|(i, l)| (l.clone(), StateId::new(i))).collect();
-        let well_formed = by_label.len() == states
-            && row_starts.len() == states + 1
-            && row_starts.first() == Some(&0)
-            && row_starts.last() == Some(&edges)
-            && row_starts.windows(2).all(|w| w[0] < w[1])
-            && self.probabilities.len() == edges
-            && self.targets.iter().all(|target| target.index() < states)
-            && row_starts.windows(2).all(|w| self.targets[w[0]..w[1]].is_sorted_by(|a, b| a < b))
-            && self.probabilities.iter().all(|&p| p > 0.0 && p <= 1.0)
-            && row_starts.windows(2).all(|w| {
-                let sum: f64 = self.probabilities[w[0]..w[1]].iter().sum();
-                (sum - 1.0).abs() <= super::ChainBuilder::TOLERANCE
-            });
-        if !well_formed || structure::unreachable_pair(&row_starts, &self.targets).is_some() {
-            return None;
+    /// The chain with this hash, if it is one.
+    fn into_chain(self, hash: ChainHash) -> Option<Chain> {
+        let mut labels = Labels::default();
+        for label in &self.labels {
+            labels.add(label).ok()?;
         }
-        let initial = Initial::from_running_totals(self.initial)
-            .filter(|initial| initial.running_totals().len() == states)?;
-        let weights = self.probabilities.iter().map(|&p| Nats::weight_of(p)).collect();
-        Some(Chain {
-            initial,
-            labels: self.labels,
-            by_label,
-            row_starts,
-            targets: self.targets,
-            probabilities: self.probabilities,
-            weights,
-            hash: OnceLock::new(),
+        let positive = self.probabilities.iter().all(|&p| p > 0.0 && p <= 1.0);
+        let weights = positive
+            .then(|| self.probabilities.iter().map(|&p| Nats::weight_of(p)).collect::<Vec<_>>())?;
+        let row_starts = self.row_starts.iter().map(|&n| usize::try_from(n));
+        let chain = Chain::from_parts(ChainParts {
+            labels,
+            row_starts: row_starts.collect::<Result<_, _>>().ok()?,
+            targets: self.targets.into(),
+            probabilities: self.probabilities.into(),
+            weights: weights.into(),
+            initial: Initial::from_running_totals(self.initial)?,
+            hash,
         })
+        .ok()?;
+        let sums_to_one = |state| {
+            let sum: f64 = chain.probabilities(state).iter().sum();
+            (sum - 1.0).abs() <= ChainBuilder::TOLERANCE
+        };
+        let sound = chain.states().all(sums_to_one)
+            && structure::unreachable_pair(&chain.row_starts, &chain.targets).is_none()
+            && chain.has_its_hash();
+        sound.then_some(chain)
     }
 }
 

@@ -8,6 +8,7 @@
 use thiserror::Error;
 
 use super::Chain;
+use crate::model::Model;
 
 /// The iteration for the stationary distribution has not settled.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -24,6 +25,10 @@ pub struct NotConverged {
 
 const DENSE_LIMIT: usize = 1000;
 const MAX_SWEEPS: usize = 20_000;
+/// Transitions looked at before giving up on a chain too large for tables, where all sweeps would
+/// take hours.
+const MOST_WORK: usize = 500_000_000;
+const FEWEST_SWEEPS: usize = 300;
 const RESIDUAL: f64 = 1e-12;
 
 pub(super) fn stationary(chain: &Chain) -> Result<Vec<f64>, NotConverged> {
@@ -77,7 +82,11 @@ fn by_sweeps(chain: &Chain) -> Result<Vec<f64>, NotConverged> {
     }
     let mut mu = vec![1.0 / n as f64; n];
     let mut residual = f64::INFINITY;
-    for _ in 0..MAX_SWEEPS {
+    let sweeps = match n > Model::LARGEST_TABLE {
+        true => (MOST_WORK / chain.transitions()).clamp(FEWEST_SWEEPS, MAX_SWEEPS),
+        false => MAX_SWEEPS,
+    };
+    for _ in 0..sweeps {
         for j in 0..n {
             let inflow: f64 = incoming[j].iter().map(|&(i, p)| mu[i as usize] * p).sum();
             mu[j] = inflow / (1.0 - stay[j]);
@@ -94,7 +103,7 @@ fn by_sweeps(chain: &Chain) -> Result<Vec<f64>, NotConverged> {
             return Ok(mu);
         }
     }
-    Err(NotConverged { sweeps: MAX_SWEEPS, residual })
+    Err(NotConverged { sweeps, residual })
 }
 
 #[cfg(test)]

@@ -4,13 +4,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use multiversion::multiversion;
+use pulp::Arch;
 use rayon::prelude::*;
 use thiserror::Error;
 
 use super::DistanceTable;
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
+use crate::storage::Storage;
 
 /// What "nearest" means when the right answer is chosen. The guarantee is the same either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,11 +30,11 @@ pub struct Cells {
     /// Where the successors of each state start in the list of transitions.
     row_starts: Vec<usize>,
     /// For each last state, the place among its successors of the right answer for each real state.
-    best: Vec<u16>,
+    best: Storage<u16>,
     symmetric: Arc<DistanceTable>,
     /// Each candidate itself, for cells that are empty.
     candidates: Vec<StateId>,
-    distances: OnceLock<Vec<Nats>>,
+    distances: OnceLock<Storage<Nats>>,
 }
 
 /// Tables that would not fit.
@@ -70,7 +71,8 @@ impl Cells {
         let (states, transitions) = (chain.len(), chain.transitions());
         let entries = states as u64 * transitions as u64;
         let too_wide = chain.largest_out_degree() > usize::from(u16::MAX);
-        if entries > Self::MOST_ENTRIES || too_wide {
+        let too_many = states > crate::model::Model::LARGEST_TABLE;
+        if entries > Self::MOST_ENTRIES || too_wide || too_many {
             return Err(CellsTooLarge { states, transitions, entries });
         }
         Ok(())
@@ -102,14 +104,58 @@ impl Cells {
                 take_nearer(by.to(y), place, smallest, row);
             }
         });
-        Ok(Self {
-            states,
-            row_starts: (0..states).map(|z| chain.row(StateId::new(z)).start).collect(),
+        Ok(Self::with_answers(chain, symmetric, best.into()))
+    }
+
+    fn with_answers(chain: &Chain, symmetric: &Arc<DistanceTable>, best: Storage<u16>) -> Self {
+        Self {
+            states: chain.len(),
+            row_starts: chain.states().map(|z| chain.row(z).start).collect(),
             best,
             symmetric: symmetric.clone(),
             candidates: chain.states().flat_map(|z| chain.successors(z).iter().copied()).collect(),
             distances: OnceLock::new(),
-        })
+        }
+    }
+
+    /// Cells that were computed before: the tables that [`Cells::answers`] and
+    /// [`Cells::all_distances`] give. `None` if they are not as large as the chain asks for, or an
+    /// answer is not one of the candidates.
+    ///
+    /// The distances are taken as they are. A mechanism's promise rests on their being those of its
+    /// chain.
+    #[must_use]
+    pub fn from_tables(
+        chain: &Chain,
+        symmetric: &Arc<DistanceTable>,
+        best: Storage<u16>,
+        distances: Storage<Nats>,
+    ) -> Option<Self> {
+        Self::affordable(chain).ok()?;
+        let (states, transitions) = (chain.len(), chain.transitions());
+        let fit = best.len() == states * states && distances.len() == states * transitions;
+        let candidates = |z: usize| chain.successors(StateId::new(z)).len();
+        let known = |(z, row): (usize, &[u16])| {
+            row.iter().max().is_none_or(|&most| usize::from(most) < candidates(z))
+        };
+        if !fit || !best.par_chunks(states).enumerate().all(known) {
+            return None;
+        }
+        let cells = Self::with_answers(chain, symmetric, best);
+        let _ = cells.distances.set(distances);
+        Some(cells)
+    }
+
+    /// The right answers for each last state and real state, as places among the successors.
+    #[must_use]
+    pub fn answers(&self) -> &[u16] {
+        &self.best
+    }
+
+    /// All distances to cells, computed when first asked for.
+    #[must_use]
+    pub fn all_distances(&self) -> &[Nats] {
+        self.table()
     }
 
     fn successors(&self, previous: StateId) -> std::ops::Range<usize> {
@@ -142,7 +188,7 @@ impl Cells {
     }
 
     fn table(&self) -> &[Nats] {
-        self.distances.get_or_init(|| self.compute())
+        self.distances.get_or_init(|| self.compute().into())
     }
 
     /// All distances to cells: for each last state, the smallest of the rows of the symmetric table
@@ -218,14 +264,15 @@ impl Cells {
 }
 
 /// The smallest entry of each column, over some rows of the tile.
-#[multiversion(targets = "simd")]
 fn smallest(tile: &[[Nats; TILE]], rows: &[u16]) -> [Nats; TILE] {
-    let mut least = [Nats::MAX; TILE];
-    for &x in rows {
-        let row = &tile[usize::from(x)];
-        least.iter_mut().zip(row).for_each(|(a, b)| *a = (*a).min(*b));
-    }
-    least
+    Arch::new().dispatch(|| {
+        let mut least = [Nats::MAX; TILE];
+        for &x in rows {
+            let row = &tile[usize::from(x)];
+            least.iter_mut().zip(row).for_each(|(a, b)| *a = (*a).min(*b));
+        }
+        least
+    })
 }
 
 /// Columns worked on at a time: 512 bytes of a row, so that the rows of four thousand states take
@@ -234,13 +281,14 @@ const TILE: usize = 128;
 
 /// Gives the candidate at this place every state that is at most as far from it as from the best one
 /// so far. Called with the least preferred first, so that of equals the preferred one is kept.
-#[multiversion(targets = "simd")]
 fn take_nearer(distances: &[Nats], place: u16, smallest: &mut [Nats], best: &mut [u16]) {
-    for ((&d, smallest), best) in distances.iter().zip(smallest).zip(best) {
-        let nearer = d <= *smallest;
-        *smallest = if nearer { d } else { *smallest };
-        *best = if nearer { place } else { *best };
-    }
+    Arch::new().dispatch(|| {
+        for ((&d, smallest), best) in distances.iter().zip(smallest).zip(best) {
+            let nearer = d <= *smallest;
+            *smallest = if nearer { d } else { *smallest };
+            *best = if nearer { place } else { *best };
+        }
+    });
 }
 
 /// The successors of a state with their places, likelier ones first, then by state order.

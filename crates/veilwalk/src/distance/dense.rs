@@ -13,7 +13,7 @@
 //!
 //! Floyd (1962); Venkataraman, Sahni and Mukhopadhyaya (2003) for the tiles.
 
-use multiversion::multiversion;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::chain::Chain;
@@ -89,18 +89,48 @@ fn close(tile: &mut Tile) {
 }
 
 /// `out = min(out, left ⊗ right)`: the best way through any state of the tile between.
-#[multiversion(targets = "simd")]
 fn relax(out: &mut Tile, left: &Tile, right: &Tile) {
-    for (out, left) in out.iter_mut().zip(left) {
-        // A copy that the compiler can keep in registers for the whole row.
-        let mut best = *out;
-        for (&first, rest) in left.iter().zip(right) {
-            for (d, &rest) in best.iter_mut().zip(rest) {
-                let through = first.wrapping_add(rest);
-                *d = if through < *d { through } else { *d };
+    Arch::new().dispatch(Relax { out, left, right });
+}
+
+/// [`relax`], in whatever vector registers the machine has. `ROWS` rows by `VECTORS` registers of
+/// the result stay in registers throughout: eight minima that do not wait for each other, and two
+/// loads that serve four rows.
+struct Relax<'a> {
+    out: &'a mut Tile,
+    left: &'a Tile,
+    right: &'a Tile,
+}
+
+const ROWS: usize = 4;
+const VECTORS: usize = 2;
+
+impl WithSimd for Relax<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for column in (0..SIDE / S::U32_LANES).step_by(VECTORS) {
+            let bands = self.out.chunks_exact_mut(ROWS).zip(self.left.chunks_exact(ROWS));
+            for (out, left) in bands {
+                let mut best = [[simd.splat_u32s(0); VECTORS]; ROWS];
+                for (best, row) in best.iter_mut().zip(&*out) {
+                    best.copy_from_slice(&S::as_simd_u32s(row).0[column..][..VECTORS]);
+                }
+                for (k, right) in self.right.iter().enumerate() {
+                    let rest = &S::as_simd_u32s(right).0[column..][..VECTORS];
+                    for (best, left) in best.iter_mut().zip(left) {
+                        let first = simd.splat_u32s(left[k]);
+                        for (d, &rest) in best.iter_mut().zip(rest) {
+                            *d = simd.min_u32s(*d, simd.add_u32s(first, rest));
+                        }
+                    }
+                }
+                for (best, row) in best.iter().zip(out) {
+                    S::as_mut_simd_u32s(row).0[column..][..VECTORS].copy_from_slice(best);
+                }
             }
         }
-        *out = best;
     }
 }
 

@@ -10,9 +10,13 @@
 mod cells;
 mod dense;
 mod metric;
+mod near;
+mod on_demand;
 mod search;
 mod table;
 
 pub use cells::{Cells, CellsTooLarge, Nearest};
 pub use metric::{Directed, Hamming, Metric, Symmetric};
+pub use on_demand::{CacheSize, OnDemand, SearchedDirected, SearchedSymmetric};
+pub use search::Edges;
 pub use table::DistanceTable;

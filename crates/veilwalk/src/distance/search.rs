@@ -6,17 +6,21 @@
 
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
+use crate::storage::Storage;
 
-/// The transitions of a chain turned around: for each state, who can move to it, and at what
-/// weight. Self-loops are left out, since no shortest path takes one.
-#[derive(Debug)]
-pub(super) struct Incoming {
+/// The transitions of a chain as lists of neighbours: for each state, who is one move away, and at
+/// what weight. No shortest path takes a self-loop, so it does not matter whether they are listed.
+#[derive(Clone, Debug)]
+pub struct Edges {
     starts: Vec<usize>,
-    edges: Vec<(StateId, Nats)>,
+    neighbours: Storage<StateId>,
+    weights: Storage<Nats>,
 }
 
-impl Incoming {
-    pub(super) fn new(chain: &Chain) -> Self {
+impl Edges {
+    /// For each state, those that can move to it.
+    #[must_use]
+    pub fn incoming(chain: &Chain) -> Self {
         let mut starts = vec![0; chain.len() + 1];
         let moves = |from: StateId| {
             let row = chain.successors(from).iter().zip(chain.weights(from));
@@ -29,18 +33,59 @@ impl Incoming {
             starts[i + 1] += starts[i];
         }
         let mut next = starts.clone();
-        let mut edges = vec![(StateId::new(0), Nats::ZERO); starts[chain.len()]];
+        let mut neighbours = vec![StateId::new(0); starts[chain.len()]];
+        let mut weights = vec![Nats::ZERO; starts[chain.len()]];
         for from in chain.states() {
             for (to, weight) in moves(from) {
-                edges[next[to.index()]] = (from, *weight);
-                next[to.index()] += 1;
+                let place = &mut next[to.index()];
+                (neighbours[*place], weights[*place]) = (from, *weight);
+                *place += 1;
             }
         }
-        Self { starts, edges }
+        Self { starts, neighbours: neighbours.into(), weights: weights.into() }
     }
 
-    fn to(&self, state: StateId) -> &[(StateId, Nats)] {
-        &self.edges[self.starts[state.index()]..self.starts[state.index() + 1]]
+    /// For each state, those that it can move to: the chain's own lists.
+    pub(super) fn outgoing(chain: &Chain) -> Self {
+        let (starts, neighbours, weights) = chain.moves();
+        let starts = starts.to_vec();
+        Self { starts, neighbours: neighbours.clone(), weights: weights.clone() }
+    }
+
+    /// Where the neighbours of each state start, all neighbours, and all weights.
+    #[must_use]
+    pub fn parts(&self) -> (&[usize], &[StateId], &[Nats]) {
+        (&self.starts, &self.neighbours, &self.weights)
+    }
+
+    /// Lists from their [parts](Self::parts); `None` if they do not go together. That they are those
+    /// of a chain is taken for granted.
+    #[must_use]
+    pub fn from_parts(
+        starts: Vec<usize>,
+        neighbours: Storage<StateId>,
+        weights: Storage<Nats>,
+    ) -> Option<Self> {
+        let states = starts.len().checked_sub(1)?;
+        let whole = starts[0] == 0
+            && starts.is_sorted()
+            && starts[states] == neighbours.len()
+            && neighbours.len() == weights.len()
+            && neighbours.iter().all(|neighbour| neighbour.index() < states);
+        whole.then_some(Self { starts, neighbours, weights })
+    }
+
+    /// How many states there are.
+    #[must_use]
+    pub fn states(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    #[inline]
+    pub(super) fn of(&self, state: StateId) -> impl Iterator<Item = (StateId, Nats)> {
+        let row = self.starts[state.index()]..self.starts[state.index() + 1];
+        let neighbours = self.neighbours[row.clone()].iter().copied();
+        neighbours.zip(self.weights[row].iter().copied())
     }
 }
 
@@ -51,7 +96,7 @@ impl Incoming {
 /// O(|E|) for chains whose lightest transitions are not far below the width of a bucket, with as
 /// many buckets as the heaviest transition spans.
 pub(super) fn distances_to(
-    incoming: &Incoming,
+    incoming: &Edges,
     target: StateId,
     row: &mut [Nats],
     queue: &mut Buckets,
@@ -60,7 +105,7 @@ pub(super) fn distances_to(
     row[target.index()] = Nats::ZERO;
     queue.push(Nats::ZERO, target);
     while let Some((distance, state)) = queue.pop(row) {
-        for &(source, weight) in incoming.to(state) {
+        for (source, weight) in incoming.of(state) {
             let through = weight.saturating_add(distance);
             if through < row[source.index()] {
                 row[source.index()] = through;
@@ -96,8 +141,8 @@ impl Buckets {
     const MOST_SPANNED: u32 = 1024;
 
     /// An empty queue for one search after the other on a chain.
-    pub(super) fn new(incoming: &Incoming) -> Self {
-        let heaviest = incoming.edges.iter().map(|(_, weight)| weight.units()).max().unwrap_or(0);
+    pub(super) fn new(incoming: &Edges) -> Self {
+        let heaviest = incoming.weights.iter().map(|weight| weight.units()).max().unwrap_or(0);
         let bits = u32::BITS - heaviest.leading_zeros();
         let shift = bits.saturating_sub(Self::MOST_SPANNED.ilog2());
         Self {
@@ -106,7 +151,7 @@ impl Buckets {
             round: Vec::new(),
             current: 0,
             waiting: 0,
-            taken_at: vec![Nats::MAX; incoming.starts.len() - 1],
+            taken_at: vec![Nats::MAX; incoming.states()],
         }
     }
 

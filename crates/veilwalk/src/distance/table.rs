@@ -3,16 +3,17 @@
 use rayon::prelude::*;
 
 use super::dense;
-use super::search::{Buckets, Incoming, distances_to};
+use super::search::{Buckets, Edges, distances_to};
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
+use crate::storage::Storage;
 
 /// The distance between every ordered pair of states. Row `x` holds `d(y, x)` for every `y`, so
 /// that a step, which has one real state and many candidates, reads a single row.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DistanceTable {
     states: usize,
-    rows: Vec<Nats>,
+    rows: Storage<Nats>,
 }
 
 impl DistanceTable {
@@ -25,7 +26,23 @@ impl DistanceTable {
         let dense = chain.transitions() * Self::DENSE_FROM >= states * states && states >= 64;
         let by_blocks = if dense { dense::all_pairs(chain) } else { None };
         let rows = by_blocks.unwrap_or_else(|| Self::by_searches(chain));
-        Self { states, rows }
+        Self { states, rows: rows.into() }
+    }
+
+    /// A table that was computed before: row by row, as [`DistanceTable::rows`] gives it. `None` if
+    /// it is not as large as this many states ask for.
+    ///
+    /// The numbers are taken as they are. A mechanism's promise rests on their being the distances
+    /// of its chain.
+    #[must_use]
+    pub fn from_rows(states: usize, rows: Storage<Nats>) -> Option<Self> {
+        (states.checked_mul(states) == Some(rows.len())).then_some(Self { states, rows })
+    }
+
+    /// All rows, one after the other.
+    #[must_use]
+    pub fn rows(&self) -> &[Nats] {
+        &self.rows
     }
 
     /// A chain is taken for dense from one in this many possible moves on.
@@ -33,7 +50,7 @@ impl DistanceTable {
 
     fn by_searches(chain: &Chain) -> Vec<Nats> {
         let states = chain.len();
-        let incoming = Incoming::new(chain);
+        let incoming = Edges::incoming(chain);
         let mut rows = vec![Nats::ZERO; states * states];
         rows.par_chunks_mut(states).enumerate().for_each_init(
             || Buckets::new(&incoming),
@@ -57,6 +74,7 @@ impl DistanceTable {
     fn with_mirror(&self, combine: impl Fn(Nats, Nats) -> Nats + Sync) -> Self {
         const TILE: usize = 64;
         let n = self.states;
+        let entries: &[Nats] = &self.rows;
         let mut rows = vec![Nats::ZERO; n * n];
         // Tiles keep both the rows and the columns of a square in the cache.
         rows.par_chunks_mut(n * TILE).enumerate().for_each(|(band, out)| {
@@ -66,12 +84,12 @@ impl DistanceTable {
                     let x = first + i;
                     let end = (column + TILE).min(n);
                     for (slot, y) in row[column..end].iter_mut().zip(column..) {
-                        *slot = combine(self.rows[x * n + y], self.rows[y * n + x]);
+                        *slot = combine(entries[x * n + y], entries[y * n + x]);
                     }
                 }
             }
         });
-        Self { states: n, rows }
+        Self { states: n, rows: rows.into() }
     }
 
     /// How many states there are.

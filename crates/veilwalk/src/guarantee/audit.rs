@@ -386,7 +386,7 @@ fn claim(mechanism: &Mechanism, real: StateId, other: StateId) -> f64 {
     match promise.unit {
         Unit::Substitutions(b) => divide_up(epsilon, f64::from(b.get())),
         Unit::Radius(radius) => {
-            let apart = mechanism.model().symmetric().between(real, other);
+            let apart = mechanism.model().symmetric_between(real, other);
             let reach = super::loss::reach_of(radius.value()).units();
             match reach.checked_div(apart.units()) {
                 Some(0) => exact(),

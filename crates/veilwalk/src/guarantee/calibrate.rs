@@ -40,6 +40,7 @@ use super::sup::losses;
 use super::tally::Entry;
 use super::{Cancelled, Watch, report_progress};
 use crate::mechanism::{Mechanism, Promise, Unit};
+use crate::model::TooLarge;
 use crate::nats::Nats;
 use crate::rational::Rational;
 
@@ -96,6 +97,9 @@ pub enum CalibrationError {
     /// The mechanism was made without a promise.
     #[error("the mechanism makes no promise to calibrate to; make it with one")]
     NoPromise,
+    /// An audit needs all distances, and there are too many.
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
     /// No two states are within the radius, so every scale keeps the promise.
     #[error(
         "no two states are within the radius, so the promise is empty and every scale keeps it; \
@@ -149,6 +153,7 @@ pub fn calibrate(
     watch: Watch<'_>,
 ) -> Result<(Mechanism, Calibrated), CalibrationError> {
     let promise = theorem.promise().ok_or(CalibrationError::NoPromise)?;
+    theorem.model().require_tables()?;
     let criterion = Criterion::new(theorem, promise, effort)?;
     let chain = theorem.model().chain();
     let smallest_scale = |mechanism: &Mechanism| {

@@ -4,13 +4,18 @@
 //! and works with factors of kernels. Here is neither: every kernel, every pair of real states, every
 //! outcome. What this accepts keeps its promise whatever calibration did.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 use thiserror::Error;
 
 use super::rounding::log_kernel_error;
 use super::{Cancelled, Watch, report_progress};
-use crate::chain::StateId;
-use crate::mechanism::{Mechanism, Promise, Unit};
+use crate::chain::{ChainBuilder, Entries, StateId};
+use crate::distance::{Edges, Nearest};
+use crate::mechanism::{Mechanism, Promise, ScaleError, Unit};
+use crate::model::Model;
+use crate::nats::Nats;
 
 /// Why a certificate is not accepted.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -100,6 +105,93 @@ pub fn check_certificate(
         }
     }
     Ok(losses)
+}
+
+/// Why a model is not what its chain gives.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// Something in it is not what is computed from the chain.
+    #[error("the {0} of this model are not those of its chain; do not use it")]
+    Differs(&'static str),
+    /// The chain itself is none.
+    #[error("the chain of this model is not irreducible, or its rows do not sum to one")]
+    NotAChain,
+    /// Scales that do not keep their promise.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// No mechanism can be made of what is in it.
+    #[error(transparent)]
+    Scale(#[from] ScaleError),
+    /// Whoever watched asked for it to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+impl Model {
+    /// Computes everything a model holds again from its chain alone, and compares. Models from files
+    /// are otherwise taken at their word.
+    ///
+    /// Scales are not calibrated again: every kernel is held against the promise instead
+    /// ([`check_certificate`]).
+    ///
+    /// # Errors
+    ///
+    /// If something is not what its chain gives, or whoever watches stops it.
+    pub fn verify(&self, watch: Watch<'_>) -> Result<(), ModelError> {
+        let chain = self.chain();
+        if !chain.has_its_hash() {
+            return Err(ModelError::Differs("labels and moves"));
+        }
+        let mut builder = ChainBuilder::new(Entries::Probabilities);
+        for state in chain.states() {
+            builder.new_state(chain.label(state)).map_err(|_| ModelError::NotAChain)?;
+            if chain.state(chain.label(state)) != Some(state) {
+                return Err(ModelError::Differs("labels"));
+            }
+        }
+        for from in chain.states() {
+            for (&to, &p) in chain.successors(from).iter().zip(chain.probabilities(from)) {
+                builder.transition(from, to, p).map_err(|_| ModelError::NotAChain)?;
+            }
+            let weights = chain.probabilities(from).iter().map(|&p| Nats::weight_of(p));
+            if !weights.eq(chain.weights(from).iter().copied()) {
+                return Err(ModelError::Differs("weights"));
+            }
+        }
+        builder.build(Default::default()).map_err(|_| ModelError::NotAChain)?;
+        report_progress(watch, 0.05)?;
+        if let Some(searches) = self.searches()
+            && searches.incoming().parts() != Edges::incoming(chain).parts()
+        {
+            return Err(ModelError::Differs("moves turned around"));
+        }
+        if self.require_tables().is_err() {
+            return Ok(());
+        }
+        let fresh = Arc::new(Self::new(chain.clone()).map_err(ScaleError::from)?);
+        if fresh.directed() != self.directed() {
+            return Err(ModelError::Differs("distances"));
+        }
+        if fresh.symmetric() != self.symmetric() {
+            return Err(ModelError::Differs("symmetric distances"));
+        }
+        report_progress(watch, 0.2)?;
+        for nearest in [Nearest::Directed, Nearest::Symmetric] {
+            let Some(cells) = self.ready_cells(nearest) else { continue };
+            let again = fresh.cells(nearest).map_err(ScaleError::from)?;
+            if again.answers() != cells.answers() || again.all_distances() != cells.all_distances()
+            {
+                return Err(ModelError::Differs("cells"));
+            }
+        }
+        let after = |done: f64| watch(0.5 + done / 2.0);
+        for certified in self.all_certified() {
+            let mechanism = Mechanism::certified(fresh.clone(), certified)?;
+            check_certificate(&mechanism, &after)?;
+        }
+        Ok(())
+    }
 }
 
 /// The largest loss per unit after one state. The errors of the computed logarithms are taken off: a

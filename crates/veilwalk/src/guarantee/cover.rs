@@ -4,10 +4,13 @@
 //! walks that differ in that one state are adjacent, and ε says something about them. All of it is
 //! decided on whole numbers.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::loss::reach_of;
+use super::{Cancelled, Watch, report_progress, unwatched};
 use crate::chain::StateId;
 use crate::mechanism::Unit;
 use crate::model::Model;
@@ -33,25 +36,39 @@ impl Cover {
     /// What this unit covers. With substitutions, every other state is an alternative.
     #[must_use]
     pub fn new(model: &Model, unit: Unit) -> Self {
+        Self::watched(model, unit, &unwatched).expect("nobody asks to stop")
+    }
+
+    /// The same, for chains large enough that someone may not want to wait.
+    ///
+    /// # Errors
+    ///
+    /// If the watcher asks to stop.
+    pub fn watched(model: &Model, unit: Unit, watch: Watch<'_>) -> Result<Self, Cancelled> {
         let states = model.chain().len();
         let mut alternatives: Vec<usize> = match unit {
             Unit::Substitutions(_) => vec![states - 1; states],
             Unit::Radius(radius) => {
                 let reach = reach_of(radius.value());
-                let within = |x| model.symmetric().to(StateId::new(x)).iter();
-                let count = |x| within(x).filter(|&&d| d <= reach).count() - 1;
-                (0..states).into_par_iter().map(count).collect()
+                in_parts(states, watch, |part| match model.searches() {
+                    Some(searches) => searches.count_within(part, reach),
+                    None => {
+                        let within = |x| model.symmetric().to(StateId::new(x)).iter();
+                        let count = |x| within(x).filter(|&&d| d <= reach).count() - 1;
+                        part.into_par_iter().map(count).collect()
+                    }
+                })?
             }
         };
         alternatives.sort_unstable_by(|a, b| b.cmp(a));
         let total: u64 = alternatives.iter().map(|&count| count as u64).sum();
-        Self {
+        Ok(Self {
             states,
             covered_states: alternatives.iter().filter(|&&count| count > 0).count(),
             covered_pairs: total / 2,
             mean_alternatives: total as f64 / states as f64,
             median_alternatives: alternatives[states.div_ceil(2) - 1],
-        }
+        })
     }
 
     /// The share of states with at least one alternative.
@@ -76,49 +93,80 @@ pub struct SuggestedRadii {
     pub half_of_states: Nats,
     /// 95 % of them do.
     pub most_states: Nats,
-    /// Any state may be replaced by any other.
-    pub any_state: Nats,
+    /// Any state may be replaced by any other; not known where the chain is too large
+    /// for a table of all distances.
+    pub any_state: Option<Nats>,
 }
 
 impl SuggestedRadii {
     /// The radii for a chain; `None` for a chain of one state.
     #[must_use]
     pub fn new(model: &Model) -> Option<Self> {
+        Self::watched(model, &unwatched).expect("nobody asks to stop")
+    }
+
+    /// The same, for chains large enough that someone may not want to wait.
+    ///
+    /// # Errors
+    ///
+    /// If the watcher asks to stop.
+    pub fn watched(model: &Model, watch: Watch<'_>) -> Result<Option<Self>, Cancelled> {
         let states = model.chain().len();
         if states < 2 {
-            return None;
+            return Ok(None);
         }
-        let table = model.symmetric();
-        let (mut nearest, farthest): (Vec<Nats>, Vec<Nats>) = (0..states)
-            .into_par_iter()
-            .map(|x| {
-                let row = table.to(StateId::new(x)).iter().enumerate();
-                let others = || row.clone().filter(|&(other, _)| other != x).map(|(_, &d)| d);
-                let nearest = others().min().expect("there is another state");
-                (nearest, others().max().expect("there is another state"))
-            })
-            .unzip();
+        let mut nearest = in_parts(states, watch, |part| match model.searches() {
+            Some(searches) => {
+                let found = searches.nearest(part).expect("there is another state");
+                found.into_iter().map(|(distance, _)| distance).collect()
+            }
+            None => {
+                let nearest = |x: usize| {
+                    let row = model.symmetric().to(StateId::new(x)).iter().enumerate();
+                    let others = row.filter(|&(other, _)| other != x).map(|(_, &d)| d);
+                    others.min().expect("there is another state")
+                };
+                part.into_par_iter().map(nearest).collect::<Vec<_>>()
+            }
+        })?;
         nearest.sort_unstable();
         // The smallest radius at which this share of the states, or more, has an alternative.
         let share = |percent: usize| nearest[(states * percent).div_ceil(100) - 1];
-        Some(Self {
+        Ok(Some(Self {
             something: nearest[0],
             half_of_states: share(50),
             most_states: share(95),
-            any_state: farthest.into_iter().max().expect("there are states"),
-        })
+            any_state: model.require_tables().ok().map(|()| model.symmetric().largest().2),
+        }))
     }
 
     /// The radii with what they do, smallest first.
     #[must_use]
-    pub fn list(&self) -> [(&'static str, Nats); 4] {
-        [
+    pub fn list(&self) -> Vec<(&'static str, Nats)> {
+        let mut list = vec![
             ("protects something", self.something),
             ("half of the states", self.half_of_states),
             ("95 % of the states", self.most_states),
-            ("any single state", self.any_state),
-        ]
+        ];
+        list.extend(self.any_state.map(|nats| ("any single state", nats)));
+        list
     }
+}
+
+/// Something for every state, a part of them at a time.
+fn in_parts<T>(
+    states: usize,
+    watch: Watch<'_>,
+    each: impl Fn(Range<usize>) -> Vec<T>,
+) -> Result<Vec<T>, Cancelled> {
+    const PARTS: usize = 200;
+    let mut all = Vec::with_capacity(states);
+    for first in (0..states).step_by(states.div_ceil(PARTS).max(256)) {
+        report_progress(watch, first as f64 / states as f64)?;
+        let last = states.min(first + states.div_ceil(PARTS).max(256));
+        all.extend(each(first..last));
+    }
+    Ok(all)
 }
 
 impl Serialize for SuggestedRadii {
@@ -129,14 +177,14 @@ impl Serialize for SuggestedRadii {
             something: f64,
             half_of_states: f64,
             most_states: f64,
-            any_state: f64,
+            any_state: Option<f64>,
         }
         let up = |nats| radius_reaching(nats).as_f64();
         Rounded {
             something: up(self.something),
             half_of_states: up(self.half_of_states),
             most_states: up(self.most_states),
-            any_state: up(self.any_state),
+            any_state: self.any_state.map(up),
         }
         .serialize(serializer)
     }

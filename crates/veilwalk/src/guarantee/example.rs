@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::loss::{pair_loss, promised_reach};
 use crate::chain::StateId;
+use crate::distance::OnDemand;
 use crate::mechanism::Mechanism;
 use crate::nats::Nats;
 
@@ -40,8 +41,12 @@ impl Example {
     pub(super) fn new(mechanism: &Mechanism) -> Option<Self> {
         let model = mechanism.model();
         let reach = promised_reach(mechanism).unwrap_or(Nats::MAX);
-        let covers = |x, other| model.symmetric().between(x, other) <= reach;
-        let (real, other, covered) = match frequent_pair(mechanism, &covers) {
+        let covers = |x, other| model.symmetric_between(x, other) <= reach;
+        let found = match model.searches() {
+            Some(searches) => first_pair(searches, mechanism, reach),
+            None => frequent_pair(mechanism, &covers),
+        };
+        let (real, other, covered) = match found {
             Some((real, other)) => (real, other, Covered::Yes),
             None => {
                 let closest = model.closest_pair()?;
@@ -53,7 +58,7 @@ impl Example {
         Some(Self {
             real: label(real),
             other: label(other),
-            distance_nats: model.symmetric().between(real, other).as_f64(),
+            distance_nats: model.symmetric_between(real, other).as_f64(),
             covered,
             loss,
             // `exp` is good to a unit in the last place.
@@ -79,4 +84,17 @@ fn frequent_pair(
             before.iter().find(|&&x| covers(x, rarer)).map(|&x| (x, rarer))
         })
         .next()
+}
+
+/// The same where distances are on demand, by the order of the states: on a chain that large,
+/// long-run shares would take longer than everything else.
+fn first_pair(
+    searches: &OnDemand,
+    mechanism: &Mechanism,
+    reach: Nats,
+) -> Option<(StateId, StateId)> {
+    mechanism.model().chain().states().find_map(|later| {
+        let near = searches.within(later, reach).into_iter().map(|(state, _)| state);
+        near.filter(|&earlier| earlier < later).min().map(|earlier| (earlier, later))
+    })
 }

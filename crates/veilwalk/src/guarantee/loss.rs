@@ -132,7 +132,7 @@ pub fn pair_loss(mechanism: &Mechanism, x: StateId, other: StateId) -> PairLoss 
             }
         }
     }
-    let apart = mechanism.model().symmetric().between(x, other);
+    let apart = mechanism.model().symmetric_between(x, other);
     if apart > Nats::ZERO || !same_kernels(mechanism, x, other) {
         let error = 2.0 * log_kernel_error(chain.largest_out_degree(), largest_log);
         worst.loss = add_up(worst.loss, error);
@@ -223,6 +223,11 @@ pub struct Losses {
 /// # Errors
 ///
 /// If the watcher asks to stop.
+///
+/// # Panics
+///
+/// If the chain is too large for a table of all distances
+/// ([`Model::require_tables`](crate::Model::require_tables)).
 pub fn audited_loss(
     mechanism: &Mechanism,
     effort: Effort,

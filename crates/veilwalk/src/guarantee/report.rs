@@ -7,7 +7,7 @@ use super::cover::{Cover, SuggestedRadii};
 use super::example::Example;
 pub use super::example::{Covered, Example as WorkedExample};
 use super::loss::{Coverage, Effort, Figures, Losses, Summary, Worst, audited_loss};
-use super::{Cancelled, Watch};
+use super::{Cancelled, Watch, unwatched};
 use crate::chain::Chain;
 use crate::mechanism::{ChainWeight, Distance, Mechanism, Preset, Promise, Rule, Unit};
 use crate::nats::Nats;
@@ -64,8 +64,8 @@ pub struct Guarantee {
     pub feasible_loss: LossFigures,
     /// Two whole walks that the promise covers.
     pub walk_loss: WalkFigures,
-    /// Which pairs were compared.
-    pub coverage: Coverage,
+    /// Which pairs were compared; none where the chain is too large for an audit.
+    pub coverage: Option<Coverage>,
     /// ε for a whole walk, released once or several times.
     pub releases: Vec<Release>,
     /// Radii worth choosing; none on a chain of one state.
@@ -169,7 +169,8 @@ pub enum GuaranteeError {
 }
 
 impl Guarantee {
-    /// Audits a mechanism and explains its promise.
+    /// Audits a mechanism and explains its promise. On a chain too large for a table of all distances
+    /// there is no audit: the losses are what is proven of them.
     ///
     /// # Errors
     ///
@@ -182,6 +183,9 @@ impl Guarantee {
         if mechanism.promise().is_none() {
             return Err(GuaranteeError::NoPromise);
         }
+        if mechanism.model().require_tables().is_err() {
+            return Self::explain(mechanism, None, watch);
+        }
         let losses = audited_loss(mechanism, effort, watch)?;
         Self::from_losses(mechanism, &losses)
     }
@@ -192,6 +196,14 @@ impl Guarantee {
     ///
     /// If the mechanism has no promise.
     pub fn from_losses(mechanism: &Mechanism, losses: &Losses) -> Result<Self, GuaranteeError> {
+        Self::explain(mechanism, Some(losses), &unwatched)
+    }
+
+    fn explain(
+        mechanism: &Mechanism,
+        losses: Option<&Losses>,
+        watch: Watch<'_>,
+    ) -> Result<Self, GuaranteeError> {
         let promise = mechanism.promise().ok_or(GuaranteeError::NoPromise)?;
         let (model, chain) = (mechanism.model(), mechanism.model().chain());
         let epsilon = promise.epsilon.value().as_f64();
@@ -201,15 +213,31 @@ impl Guarantee {
         };
         let each = substitutions.map(|b| epsilon / f64::from(b));
         let bound = rate_bound(mechanism, promise);
-        let figures = |summary: &Summary| LossFigures {
-            max: settle(summary.figures, summary.max, each),
-            mean: settle(summary.figures, summary.mean, each),
-            pairs: summary.pairs,
-            figures: summary.figures,
-            worst: summary.worst.map(|worst| WorstCase::new(chain, worst)),
+        let unaudited = LossFigures {
+            max: each.unwrap_or(f64::INFINITY),
+            mean: each.unwrap_or(f64::INFINITY),
+            pairs: 0,
+            figures: Figures::UpperBound,
+            worst: None,
         };
-        let cover = Cover::new(model, promise.unit);
-        let suggested_radii = SuggestedRadii::new(model);
+        let figures = |summary: Option<&Summary>| {
+            summary.map_or_else(
+                || unaudited.clone(),
+                |summary| LossFigures {
+                    max: settle(summary.figures, summary.max, each),
+                    mean: settle(summary.figures, summary.mean, each),
+                    pairs: summary.pairs,
+                    figures: summary.figures,
+                    worst: summary.worst.map(|worst| WorstCase::new(chain, worst)),
+                },
+            )
+        };
+        let per_nat = |summary: Option<&Summary>| match summary {
+            Some(summary) => settle(summary.figures, summary.per_nat, bound),
+            None => bound.unwrap_or(f64::INFINITY),
+        };
+        let cover = Cover::watched(model, promise.unit, &|done| watch(done / 2.0))?;
+        let suggested_radii = SuggestedRadii::watched(model, &|done| watch(0.5 + done / 2.0))?;
         Ok(Self {
             mechanism: name(mechanism, promise.unit),
             epsilon,
@@ -227,20 +255,24 @@ impl Guarantee {
             },
             loss_per_nat: LossPerNat {
                 bound,
-                exact: settle(losses.any.figures, losses.any.per_nat, bound),
-                within_radius: losses
-                    .within_radius
-                    .map(|within| settle(within.figures, within.per_nat, bound)),
+                exact: per_nat(losses.map(|losses| &losses.any)),
+                within_radius: match losses {
+                    Some(losses) => losses.within_radius.map(|within| per_nat(Some(&within))),
+                    None => radius.map(|_| per_nat(None)),
+                },
             },
-            substitution_loss: figures(&losses.any),
-            neighbour_loss: figures(&losses.transitions),
-            feasible_loss: figures(&losses.feasible),
+            substitution_loss: figures(losses.map(|losses| &losses.any)),
+            neighbour_loss: figures(losses.map(|losses| &losses.transitions)),
+            feasible_loss: figures(losses.map(|losses| &losses.feasible)),
             walk_loss: WalkFigures {
                 promised: epsilon,
                 // Both are upper bounds.
-                audited: losses.walk.unwrap_or(f64::INFINITY).min(epsilon),
+                audited: losses
+                    .and_then(|losses| losses.walk)
+                    .unwrap_or(f64::INFINITY)
+                    .min(epsilon),
             },
-            coverage: losses.coverage,
+            coverage: losses.map(|losses| losses.coverage),
             releases: [1, 2, 10].map(|times| released(epsilon, times)).into(),
             suggested_radii,
             example: Example::new(mechanism),

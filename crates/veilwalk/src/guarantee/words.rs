@@ -132,7 +132,11 @@ impl Guarantee {
         for (name, loss) in rows {
             let LossFigures { max, mean, pairs, figures, .. } = loss;
             let note = match figures {
-                _ if *pairs == 0 => "  (no such pair)",
+                _ if self.coverage.is_none() && max.is_infinite() => {
+                    writeln!(f, "  {name:<37}{:>14}", "not computed")?;
+                    continue;
+                }
+                _ if self.coverage.is_some() && *pairs == 0 => "  (no such pair)",
                 Figures::Exact => "",
                 Figures::UpperBound => "  (bounds)",
             };
@@ -154,8 +158,12 @@ impl Guarantee {
             writeln!(f, "  {:<37}{walk:>14}  of {promised} promised", "two whole walks")?;
         }
         let compared = match self.coverage {
-            Coverage::AllPairs => "Every two states were compared. Figures are rounded up.",
-            Coverage::TransitionsOnly => {
+            None => {
+                "The chain is too large to compare its states; these are the bounds that are proven. \
+                 Figures are rounded up."
+            }
+            Some(Coverage::AllPairs) => "Every two states were compared. Figures are rounded up.",
+            Some(Coverage::TransitionsOnly) => {
                 "The ends of all transitions were compared; what is marked as bounds follows from \
                  them. Figures are rounded up."
             }

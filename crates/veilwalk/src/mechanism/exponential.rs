@@ -36,6 +36,7 @@
 //! are compared with it. Four tries are enough on average.
 
 use super::block::Weight;
+use super::least;
 use crate::random::{ExpCoin, Words, uniform_below};
 
 /// Weights for drawing are whole multiples of 2 to the minus this. With fewer than 2²⁴ candidates
@@ -50,7 +51,7 @@ pub(super) fn select(
     halvings: &mut Vec<u32>,
     words: &mut impl Words,
 ) -> usize {
-    let least = *costs.iter().min().expect("every state has a successor");
+    let least = least(costs);
     halvings.clear();
     halvings.extend(costs.iter().map(|&cost| coin.halvings(cost - least, MOST_HALVINGS)));
     let total = total_weight(halvings);

@@ -38,6 +38,8 @@ pub mod scale;
 use std::fmt;
 use std::sync::Arc;
 
+use pulp::Arch;
+
 pub use block::{BlockError, BlockLength, BlockMechanism, BlockWorkspace};
 pub use design::{Design, Distance, Preset, Rule, UnknownName};
 pub use promise::{ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
@@ -46,8 +48,8 @@ pub use scale::{CostScale, ScaleError};
 use cell::{Calibration, CellScale};
 
 use crate::chain::StateId;
-use crate::distance::{CellsTooLarge, Directed, Hamming, Metric, Nearest, Symmetric};
-use crate::model::Model;
+use crate::distance::{Cells, CellsTooLarge, Hamming, Metric, Nearest};
+use crate::model::{Certified, Model};
 use crate::nats::Nats;
 use crate::random::{ExpCoin, Words};
 use crate::rational::Rational;
@@ -132,15 +134,36 @@ impl Mechanism {
     ) -> Result<Self, ScaleError> {
         let nearest = design.distance.nearest().expect("a distance that goes by cells");
         let cells = model.cells(nearest)?.clone();
-        let certificate = cell::calibrated(&model, &cells, design, promise, calibration)?;
+        let scales = match model.certified(design, promise, calibration) {
+            Some(scales) => scales.clone(),
+            None => cell::calibrated(&model, &cells, design, promise, calibration)?.into(),
+        };
+        let certified = Certified { design, promise, calibration, scales };
+        Ok(Self::with_certified(model, cells, &certified))
+    }
+
+    /// The mechanism with scales that were calibrated before.
+    pub(crate) fn certified(model: Arc<Model>, certified: &Certified) -> Result<Self, ScaleError> {
+        let nearest = certified.design.distance.nearest().expect("a distance that goes by cells");
+        let cells = model.cells(nearest)?.clone();
+        Ok(Self::with_certified(model, cells, certified))
+    }
+
+    fn with_certified(model: Arc<Model>, cells: Arc<Cells>, certified: &Certified) -> Self {
+        let Certified { design, promise, scales, .. } = certified;
         let metric: Arc<dyn Metric> = match promise.unit {
             Unit::Radius(_) => Arc::new(cell::ByRadius(cells)),
             Unit::Substitutions(_) => Arc::new(cell::BySubstitution(cells)),
         };
-        let coins = certificate.iter().map(|c| (c.scale, ExpCoin::new(c.scale.denominator())));
-        let scales = Scales::PerState(coins.collect());
-        let certificate = Some(certificate.into());
-        Ok(Self { model, design, promise: Some(promise), metric, scales, certificate })
+        let coins = scales.iter().map(|c| (c.scale, ExpCoin::new(c.scale.denominator())));
+        Self {
+            model,
+            design: *design,
+            promise: Some(*promise),
+            metric,
+            scales: Scales::PerState(coins.collect()),
+            certificate: Some(scales.clone()),
+        }
     }
 
     /// The mechanism of this design with a scale of the caller's choice. It makes no promise of its
@@ -182,8 +205,8 @@ impl Mechanism {
 
     fn assemble(model: Arc<Model>, design: Design, scales: Scales) -> Result<Self, CellsTooLarge> {
         let metric: Arc<dyn Metric> = match design.distance {
-            Distance::Directed => Arc::new(Directed(model.directed().clone())),
-            Distance::Symmetric => Arc::new(Symmetric(model.symmetric().clone())),
+            Distance::Directed => model.directed_metric(),
+            Distance::Symmetric => model.symmetric_metric(),
             Distance::Hamming => Arc::new(Hamming),
             Distance::Cell => Arc::new(cell::ByRadius(model.cells(Nearest::Directed)?.clone())),
             Distance::CellSymmetric => {
@@ -366,6 +389,17 @@ impl Mechanism {
         }
         *hasher.finalize().as_bytes()
     }
+}
+
+/// The smallest cost.
+///
+/// # Panics
+///
+/// If there is none: every state has a successor.
+#[inline]
+fn least(costs: &[u64]) -> u64 {
+    assert!(!costs.is_empty(), "every state has a successor");
+    Arch::new().dispatch(|| costs.iter().fold(u64::MAX, |least, &cost| least.min(cost)))
 }
 
 /// The logarithms of the kernel that a rule makes of these costs.

@@ -31,11 +31,12 @@
 //! The first accepted candidate in a uniformly random order is a uniformly random one among those
 //! that would be accepted. So every candidate's coin is flipped, and one of the accepted is drawn:
 //! the same distribution, without the order. Coins and the draw are exact, and costs are whole
-//! numbers. Most candidates are far off: where `exp(−a) ≤ 2⁻⁸`, eight zero bits have to come up
-//! before the coin is looked at any further, and one word of randomness serves eight candidates.
+//! numbers. Four coins share one word of randomness, sixteen bits each, and the few that sixteen bits
+//! do not settle draw more.
 
 use std::sync::OnceLock;
 
+use super::least;
 use crate::random::{ExpCoin, Words, uniform_below};
 
 /// Samples the rule: the place of the candidate that was taken. `accepted` is working space.
@@ -46,29 +47,40 @@ pub(super) fn select(
     accepted: &mut Vec<u32>,
     words: &mut impl Words,
 ) -> usize {
-    let least = *costs.iter().min().expect("every state has a successor");
-    let far = coin.far();
-    accepted.clear();
-    let (mut bits, mut left) = (0u64, 0u32);
-    for (place, &cost) in costs.iter().enumerate() {
-        let excess = cost - least;
-        let heads = if excess <= far {
-            coin.flip(excess, words)
-        } else {
-            if left == 0 {
-                (bits, left) = (words.word(), u64::BITS / ExpCoin::FAR_ZEROS);
-            }
-            let zeros = bits & ((1 << ExpCoin::FAR_ZEROS) - 1) == 0;
-            bits >>= ExpCoin::FAR_ZEROS;
-            left -= 1;
-            zeros && coin.flip_after(ExpCoin::FAR_ZEROS, excess, words)
-        };
-        if heads {
-            accepted.push(place as u32);
-        }
+    let least = least(costs);
+    accepted.resize(costs.len(), 0);
+    let (fours, rest) = costs.as_chunks::<4>();
+    let mut taken = 0;
+    for (four, first) in fours.iter().zip((0..).step_by(4)) {
+        taken = flip_four(four, least, coin, first, taken, accepted, words);
+    }
+    if !rest.is_empty() {
+        let first = costs.len() - rest.len();
+        taken = flip_four(rest, least, coin, first, taken, accepted, words);
     }
     // The cheapest is always among them.
-    accepted[uniform_below(words, accepted.len() as u64) as usize] as usize
+    accepted[uniform_below(words, taken as u64) as usize] as usize
+}
+
+/// Flips the coins of up to four candidates, the first of which has the place `first`, by one word.
+/// The places of those accepted follow on the `taken` ones there are; gives how many there are then.
+#[inline(always)]
+fn flip_four(
+    costs: &[u64],
+    least: u64,
+    coin: &ExpCoin,
+    first: usize,
+    mut taken: usize,
+    accepted: &mut [u32],
+    words: &mut impl Words,
+) -> usize {
+    let word = words.word();
+    for (i, &cost) in costs.iter().enumerate() {
+        // Written either way: which coins land heads is not to be guessed.
+        accepted[taken] = (first + i) as u32;
+        taken += usize::from(coin.flip_from((word >> (16 * i)) as u16, cost - least, words));
+    }
+    taken
 }
 
 /// The logarithms of the outcome probabilities, given how much each candidate costs above the

@@ -33,7 +33,7 @@ use thiserror::Error;
 use super::design::{Design, Distance, Rule};
 use super::promise::{ChainWeight, Promise, Unit};
 use crate::distance::CellsTooLarge;
-use crate::model::Model;
+use crate::model::{Model, TooLarge};
 use crate::nats::Nats;
 use crate::rational::{Rational, gcd};
 
@@ -69,6 +69,9 @@ pub enum ScaleError {
     /// The tables that cells need would not fit.
     #[error(transparent)]
     CellsTooLarge(#[from] CellsTooLarge),
+    /// The scale depends on the largest distance, which only a table of all distances tells.
+    #[error(transparent)]
+    NeedsTables(#[from] TooLarge),
 }
 
 /// The scale that the theorem gives: ε over twice (or once) the sensitivity.
@@ -101,6 +104,7 @@ pub(super) fn scale_at(
             (radius.value().numerator().into(), radius.value().denominator().into())
         }
         (Distance::Directed | Distance::Symmetric, Unit::Substitutions(b)) => {
+            model.require_tables()?;
             let diameter = model.diameter().distance;
             if diameter == Nats::ZERO && model.chain().len() > 1 {
                 return Err(ScaleError::NoDistances);
@@ -138,9 +142,9 @@ fn replaced_states(model: &Model, radius: Rational) -> Result<u64, ScaleError> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CostScale {
     /// The factor of the distance.
-    distance: u64,
+    distance: u32,
     /// The factor of the transition's weight.
-    weight: u64,
+    weight: u32,
     /// What both are over, without the 2²⁰ of the units.
     common: u64,
 }
@@ -161,8 +165,8 @@ impl CostScale {
                 && weight < Self::FACTOR_LIMIT
                 && common < Self::COMMON_LIMIT;
             fits.then_some(Self {
-                distance: distance as u64,
-                weight: weight as u64,
+                distance: distance as u32,
+                weight: weight as u32,
                 common: common as u64,
             })
         };
@@ -177,8 +181,8 @@ impl CostScale {
                 fits(n * common / d, bn << shift, common)
             })
             .unwrap_or(Self {
-                distance: (Self::FACTOR_LIMIT - 1) as u64,
-                weight: bn.min(Self::FACTOR_LIMIT - 1) as u64,
+                distance: (Self::FACTOR_LIMIT - 1) as u32,
+                weight: bn.min(Self::FACTOR_LIMIT - 1) as u32,
                 common: bd as u64,
             })
     }
@@ -187,7 +191,10 @@ impl CostScale {
     #[inline]
     #[must_use]
     pub fn cost(self, distance: Nats, weight: Nats) -> u64 {
-        self.distance * u64::from(distance.units()) + self.weight * u64::from(weight.units())
+        // Factors are below 2³¹ and units below 2³²: no product reaches 2⁶³, no sum 2⁶⁴. Said this
+        // way, the compiler does several at a time.
+        let product = |factor: u32, nats: Nats| u64::from(factor) * u64::from(nats.units());
+        product(self.distance, distance).wrapping_add(product(self.weight, weight))
     }
 
     /// What costs are over.
@@ -200,11 +207,22 @@ impl CostScale {
     /// The scale η in force: that which was asked for, or a little below.
     #[must_use]
     pub fn eta(self) -> Rational {
-        Rational::new(self.distance, self.common).expect("the denominator is positive")
+        Rational::new(self.distance.into(), self.common).expect("the denominator is positive")
     }
 
-    pub(super) fn parts(self) -> [u64; 3] {
-        [self.distance, self.weight, self.common]
+    /// The factors of distance and weight, and what both are over.
+    #[must_use]
+    pub fn parts(self) -> [u64; 3] {
+        [self.distance.into(), self.weight.into(), self.common]
+    }
+
+    /// The scale with these [parts](Self::parts); `None` if costs could overflow.
+    #[must_use]
+    pub fn from_parts([distance, weight, common]: [u64; 3]) -> Option<Self> {
+        let fits = |factor: u64| u128::from(factor) < Self::FACTOR_LIMIT;
+        let fits =
+            fits(distance) && fits(weight) && common > 0 && u128::from(common) < Self::COMMON_LIMIT;
+        fits.then_some(Self { distance: distance as u32, weight: weight as u32, common })
     }
 }
 
@@ -233,7 +251,7 @@ mod tests {
             prop_assert!(scale.eta() <= eta);
             prop_assert!(scale.denominator() > 0);
             let _ = scale.cost(Nats::MAX, Nats::MAX);
-            let beta_in_force = scale.weight as f64 / scale.common as f64;
+            let beta_in_force = f64::from(scale.weight) / scale.common as f64;
             let beta = beta.value().as_f64();
             prop_assert!((beta_in_force - beta).abs() <= beta * 1e-9);
         }

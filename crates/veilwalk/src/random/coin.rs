@@ -1,14 +1,15 @@
 //! A coin that lands heads with probability `exp(-a/b)`, exactly.
 //!
-//! Let U be uniform on [0, 1), known so far by its first 64 bits. The coin is heads when
-//! `U < exp(-a/b)`. Three tests, from cheap to dear, each only ever answers when it is sure:
+//! Let U be uniform on [0, 1), its bits known one after the other. The coin is heads when
+//! `U < exp(-a/b)`. Four tests, from cheap to dear, each only ever answers when it is sure:
 //!
-//! 1. U is at least `2^-(z+1)` when z of its leading bits are zero, and `exp(-x) = 2^(-x·log₂e)`.
-//!    If the exponent says that `exp(-x)` is smaller, the coin is tails. An unlikely candidate is
-//!    mostly settled here, by one multiplication.
-//! 2. `exp` as a double with an interval around it that holds the real value (see
+//! 1. Sixteen bits of U against an enclosure of `exp(-a/b)` that takes one multiplication and a look
+//!    into a table. Where many coins are flipped, nearly all are settled here.
+//! 2. With 64 bits of U: it is at least `2^-(z+1)` when z of its leading bits are zero, and
+//!    `exp(-x) = 2^(-x·log₂e)`. If the exponent says that `exp(-x)` is smaller, the coin is tails.
+//! 3. `exp` as a double with an interval around it that holds the real value (see
 //!    [Precision](#precision)). U is outside that interval except in one case of about 2⁴⁷.
-//! 3. Whole numbers: an enclosure of `exp(-a/b)` and more bits of U, in turn, until they part.
+//! 4. Whole numbers: an enclosure of `exp(-a/b)` and more bits of U, in turn, until they part.
 //!
 //! # Precision
 //!
@@ -22,6 +23,7 @@ use num_bigint::BigUint;
 
 use super::Words;
 use super::enclosure::exp_enclosure;
+use super::sixteen_bits::SixteenBits;
 
 /// How wide the float interval is: a relative `(x + 1)` times this.
 const MARGIN: f64 = 1.0 / (1u64 << 49) as f64;
@@ -35,7 +37,7 @@ const LOG2_E_BELOW: f64 = std::f64::consts::LOG2_E * (1.0 - 1.0 / (1u64 << 40) a
 pub struct ExpCoin {
     denominator: u64,
     inverse: f64,
-    far: u64,
+    sixteen_bits: SixteenBits,
 }
 
 impl ExpCoin {
@@ -47,18 +49,8 @@ impl ExpCoin {
     #[must_use]
     pub fn new(denominator: u64) -> Self {
         assert!(denominator > 0, "a fraction over zero");
-        // Rounded up: a little beyond 8·ln 2, in units of the denominator.
-        let zeros = f64::from(Self::FAR_ZEROS);
-        let far = (zeros * std::f64::consts::LN_2 * denominator as f64 * (1.0 + 1e-9)).ceil();
-        Self { denominator, inverse: 1.0 / denominator as f64, far: far as u64 }
-    }
-
-    /// How many zero bits a coin beyond [`ExpCoin::far`] is sure to need.
-    pub(crate) const FAR_ZEROS: u32 = 8;
-
-    /// An exponent such that `exp(-a/b) ≤ 2^-8` for every larger one.
-    pub(crate) fn far(&self) -> u64 {
-        self.far
+        let sixteen_bits = SixteenBits::new(denominator);
+        Self { denominator, inverse: 1.0 / denominator as f64, sixteen_bits }
     }
 
     /// The denominator.
@@ -71,6 +63,25 @@ impl ExpCoin {
     #[inline]
     pub fn flip(&self, a: u64, words: &mut impl Words) -> bool {
         a == 0 || self.flip_after(0, a, words)
+    }
+
+    /// The same coin, whose uniform number starts with these sixteen bits, drawn by the caller: a
+    /// word has four such beginnings, and more than that is hardly ever needed.
+    #[inline]
+    pub(crate) fn flip_from(&self, beginning: u16, a: u64, words: &mut impl Words) -> bool {
+        match self.sixteen_bits.decide(beginning, a) {
+            Some(heads) => heads,
+            None => self.flip_on(beginning, a, words),
+        }
+    }
+
+    /// Sixteen bits were not enough.
+    #[cold]
+    #[inline(never)]
+    fn flip_on(&self, beginning: u16, a: u64, words: &mut impl Words) -> bool {
+        let first = u64::from(beginning) << 48 | words.word() >> 16;
+        a == 0
+            || self.decide(first, 0, a, MARGIN).unwrap_or_else(|| self.settle(first, 0, a, words))
     }
 
     /// Heads with probability `2^zeros · exp(-a/b)`, which must be at most one: the rest of a coin
@@ -88,7 +99,7 @@ impl ExpCoin {
         ((a as f64 * self.inverse * LOG2_E_BELOW) as u32).min(most)
     }
 
-    /// Tests 1 and 2: whether a number that starts with `zeros` zeros and then these 64 bits is
+    /// Tests 2 and 3: whether a number that starts with `zeros` zeros and then these 64 bits is
     /// below `exp(-a/b)`.
     #[inline]
     fn decide(&self, first: u64, zeros: u32, a: u64, margin: f64) -> Option<bool> {
@@ -118,7 +129,7 @@ impl ExpCoin {
         }
     }
 
-    /// Test 3: as many further bits, and as tight an enclosure, as it takes.
+    /// Test 4: as many further bits, and as tight an enclosure, as it takes.
     #[cold]
     fn settle(&self, first: u64, zeros: u32, a: u64, words: &mut impl Words) -> bool {
         let mut number = BigUint::from(first);
@@ -254,15 +265,30 @@ mod tests {
         }
     }
 
+    /// Sixteen bits and then more are the same number as 64 at once.
     #[test]
-    fn far_coins_are_as_rare_as_said() {
-        for b in [1, 2, 3, 7, 1000, 1 << 30, 1 << 62] {
-            let far = ExpCoin::new(b).far();
-            if let Some(beyond) = far.checked_add(1) {
-                let (_, high) = exp_enclosure(beyond, b, 100);
-                assert!(high <= BigUint::from(1u8) << 92u8, "{b}");
-            }
+    fn a_beginning_is_the_same_as_a_whole_word() {
+        let mut words = Source::seeded(13).words_for_tests();
+        let mut undecided = 0;
+        for round in 0..200_000 {
+            let coin = ExpCoin::new(1 + words.word() % 5000);
+            let a = words.word() % (coin.denominator * 12);
+            let (beginning, rest) = match round % 2 {
+                0 => ((words.word() >> 48) as u16, words.word()),
+                // Near the threshold.
+                _ => (
+                    ((-(a as f64) * coin.inverse).exp() * 65536.0 + (words.word() % 5) as f64 - 2.0)
+                        as u16,
+                    words.word(),
+                ),
+            };
+            let mut more = starting_with(&[rest]);
+            let split = coin.flip_from(beginning, a, &mut more);
+            undecided += more.taken;
+            let first = u64::from(beginning) << 48 | rest >> 16;
+            assert_eq!(split, coin.flip(a, &mut starting_with(&[first])), "{a} {beginning}");
         }
+        assert!((1_000..150_000).contains(&undecided), "{undecided}");
     }
 
     #[test]
@@ -297,7 +323,7 @@ mod tests {
             }
         }
 
-        /// Test 1 is right wherever it answers.
+        /// Test 2 is right wherever it answers.
         #[test]
         fn leading_zeros_never_refuse_wrongly(a in 1u64..1 << 40, b in 1u64..1 << 34, zeros in 0u32..63) {
             let coin = ExpCoin::new(b);

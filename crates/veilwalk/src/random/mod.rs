@@ -9,6 +9,7 @@
 mod coin;
 mod enclosure;
 mod index;
+mod sixteen_bits;
 mod source;
 
 pub use coin::ExpCoin;

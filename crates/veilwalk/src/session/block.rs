@@ -49,8 +49,8 @@ pub enum PushError {
 /// A session that cannot be saved, because real states wait for their block to fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{waiting} real {} for the block of {length} to fill, and real states are not saved; save after \
-     a block was released, or finish the walk",
+    "{waiting} real {} for their block ({length}) to fill, and real states are not saved; save after a \
+     block was released, or finish the walk",
     if *waiting == 1 { "state waits" } else { "states wait" }
 )]
 pub struct UnfilledBlock {

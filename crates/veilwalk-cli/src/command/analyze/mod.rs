@@ -93,8 +93,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         );
     }
     Args::warn_of_nothing_protected(&model, settled.promise);
-    let (origin, steps, real) = (origin, args.own.steps, real.as_ref());
-    let (name, found) = match length {
+    let (steps, real) = (args.own.steps, real.as_ref());
+    let (name, promise, found) = match length {
         Some(length) => {
             let chosen = settled.block_on(&model, length)?;
             let plan = blocks::Plan {
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 thorough: args.thorough,
             };
             let found = plan.carry_out()?;
-            (chosen.name, found)
+            (chosen.name, chosen.promise, found)
         }
         None => {
             let chosen = settled.on(&model)?;
@@ -127,11 +127,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 effort: if args.thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
             };
             let analysis = observed_stages(|observer| plan.carry_out(observer))?;
-            let found = Found::Exact(Box::new(analysis));
-            (chosen.name, found)
+            (chosen.name, chosen.promise, Found::Exact(Box::new(analysis)))
         }
     };
-    let subject = args.subject(&model, name, settled.promise, length, start, real);
+    let subject = args.subject(&model, name, promise, length, start, real);
     match (args.format, &found) {
         (Format::Json, Found::Exact(analysis)) => {
             let answer = json::answer(&subject, analysis, args.by_step)?;

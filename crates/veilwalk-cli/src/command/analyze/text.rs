@@ -44,7 +44,8 @@ struct Page(String);
 impl Page {
     fn about(subject: &Subject) -> Self {
         let Subject { mechanism, promise, walks, start, .. } = subject;
-        let blocks = subject.block.map(|length| format!(", in {}", blocks_in_words(length)));
+        let blocks =
+            subject.block.map(|length| format!("\nReleased in {}", blocks_in_words(length)));
         Self(format!(
             "{mechanism}, {promise}{}\nReal walks: {walks}\nReleases start {}\n",
             blocks.unwrap_or_default(),

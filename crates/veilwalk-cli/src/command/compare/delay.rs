@@ -133,8 +133,8 @@ impl Delay {
                 let _ = writeln!(page, "{}", terminal::wrapped(&remark));
             }
         }
-        let made = self.rows.iter().filter(|row| row.outcome.is_ok() && !self.vacuous);
-        if let Some(row) = made.filter(|row| row.length.most_steps().get() > 1).next_back() {
+        let delayed = |row: &&Row| row.outcome.is_ok() && row.length.most_steps().get() > 1;
+        if let Some(row) = self.rows.iter().rfind(delayed).filter(|_| !self.vacuous) {
             let _ = writeln!(page, "    {}", command(chain_flags, self.promise, row.length));
         }
     }

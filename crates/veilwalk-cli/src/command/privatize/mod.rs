@@ -151,7 +151,7 @@ impl From<UnknownState> for UnknownStates {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let source = args.source()?;
-    let model = args.chain.model()?;
+    let model = args.chain.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
     args.refuse_to_overwrite_the_walks()?;
     let length = args.block.length()?;

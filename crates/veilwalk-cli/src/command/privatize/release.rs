@@ -17,6 +17,7 @@ use crate::progress::{self, Waiting};
 use crate::terminal;
 
 /// The real walks, opened.
+#[expect(clippy::large_enum_variant, reason = "there is one for a whole run")]
 pub(super) enum Walks {
     /// To be answered row by row.
     Stream(WalkReader<Box<dyn Read + Send>>, Again),

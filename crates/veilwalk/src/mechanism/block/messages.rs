@@ -154,13 +154,13 @@ impl super::BlockMechanism {
                 let power = self.arithmetic.distances.power(d.units());
                 moves[y.index()] = power.times(message.into());
             }
-            let units = space.to_common_units(to);
+            let units = space.bring_to_common_units(to);
             out.extend(from.iter().map(|&z| self.message(z, units, space)));
         } else {
             for (y, &message) in to.iter().zip(after) {
                 space.moves[y.index()] = message.into();
             }
-            let units = space.to_common_units(to);
+            let units = space.bring_to_common_units(to);
             out.extend(from.iter().map(|&z| self.message_by_previous(z, real, units, space)));
         }
     }
@@ -214,7 +214,7 @@ impl super::BlockMechanism {
 
 impl MessageSpace {
     /// Brings the weights of moves to these states to units of the largest. Gives its exponent.
-    fn to_common_units(&mut self, to: &[StateId]) -> i64 {
+    fn bring_to_common_units(&mut self, to: &[StateId]) -> i64 {
         let Self { moves, plain_moves, .. } = self;
         let exponents = to.iter().map(|&y| moves[y.index()].exponent());
         let units = exponents.max().expect("a block can always go on");

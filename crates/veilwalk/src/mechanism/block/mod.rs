@@ -237,6 +237,7 @@ impl BlockMechanism {
         if design.rule != Rule::Exponential {
             return Err(BlockError::Rule(design.rule));
         }
+        model.require_tables().map_err(ScaleError::from)?;
         let cost = messages::block_cost(model.chain(), length);
         let cost = cost.saturating_mul(times_paid(&model, promise.unit, length));
         let left = left_of(promise.epsilon.value(), cost).ok_or_else(|| {

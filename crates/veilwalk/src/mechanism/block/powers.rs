@@ -51,7 +51,7 @@ impl Powers {
         let mask = (1u32 << self.bits) - 1;
         let [low, middle, high] = &self.tables;
         low[(n & mask) as usize]
-            .times(middle[(n >> self.bits & mask) as usize])
+            .times(middle[((n >> self.bits) & mask) as usize])
             .times(high[(n >> (2 * self.bits)) as usize])
     }
 }
@@ -95,8 +95,8 @@ impl Long {
 fn high_half(one: u128, two: u128) -> u128 {
     const LOW: u128 = u64::MAX as u128;
     let (a, b, c, d) = (one >> 64, one & LOW, two >> 64, two & LOW);
-    let middle = (b * d >> 64) + (a * d & LOW) + (b * c & LOW);
-    a * c + (a * d >> 64) + (b * c >> 64) + (middle >> 64)
+    let middle = ((b * d) >> 64) + ((a * d) & LOW) + ((b * c) & LOW);
+    a * c + ((a * d) >> 64) + ((b * c) >> 64) + (middle >> 64)
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
             [1, u128::MAX, 1 << 127, (1 << 127) + 12345, u128::from(u64::MAX), 0x1234_5678 << 90];
         for one in numbers {
             for two in numbers {
-                let exact = BigUint::from(one) * BigUint::from(two) >> 128u8;
+                let exact = (BigUint::from(one) * BigUint::from(two)) >> 128u8;
                 assert_eq!(BigUint::from(high_half(one, two)), exact);
             }
         }
@@ -148,7 +148,7 @@ mod tests {
                 let whole = BigUint::from((number * 2f64.powi(60)) as u64);
                 let shift = i64::from(places) + power.exponent();
                 let ours = whole << u32::try_from(shift).unwrap();
-                let slack = |exact: &BigUint| (exact * 5u8 >> 53u8) + 1u8;
+                let slack = |exact: &BigUint| ((exact * 5u8) >> 53u8) + 1u8;
                 let (low, high) = (low << 60u8, high << 60u8);
                 assert!(ours >= &low - slack(&low) && ours <= &high + slack(&high), "{a} {b} {n}");
             }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use multiversion::multiversion;
+use pulp::Arch;
 use rayon::prelude::*;
 
 use super::Calibration;
@@ -41,6 +41,9 @@ pub enum Obtained {
 }
 
 impl Obtained {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Half, Self::ClosedForm, Self::Audited, Self::Exact];
+
     /// A word for it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -65,7 +68,7 @@ pub struct CellScale {
 }
 
 /// What is allowed per nat, or per substitution: `λ = ε/ρ` or `ε/b`, rounded down.
-pub(super) fn allowed(promise: Promise) -> Rational {
+pub(crate) fn allowed(promise: Promise) -> Rational {
     let epsilon = promise.epsilon.value();
     let (above, below) = match promise.unit {
         Unit::Radius(radius) => (radius.value().numerator(), radius.value().denominator()),
@@ -360,8 +363,12 @@ impl<'a> State<'a> {
 ///
 /// Good to 10⁻¹² for costs up to a thousand nats: each is off by a few units in its last place, and
 /// [`exp_minus`] by a relative 10⁻¹⁴. What costs 700 nats more than the cheapest counts as that much.
-#[multiversion(targets = "simd")]
 fn log_total(distances: &[Nats], offsets: &[f64], per_unit: f64) -> f64 {
+    Arch::new().dispatch(|| log_total_anywhere(distances, offsets, per_unit))
+}
+
+#[inline(always)]
+fn log_total_anywhere(distances: &[Nats], offsets: &[f64], per_unit: f64) -> f64 {
     let costs = || {
         let both = distances.iter().zip(offsets);
         both.map(|(d, offset)| f64::from(d.units()) * per_unit + offset)

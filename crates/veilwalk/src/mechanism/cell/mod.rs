@@ -53,6 +53,7 @@
 
 mod calibrate;
 
+pub(crate) use calibrate::allowed;
 pub(super) use calibrate::calibrated;
 pub use calibrate::{CellScale, Obtained, ROUNDING};
 

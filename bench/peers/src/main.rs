@@ -1,0 +1,159 @@
+//! Our side of `bench/peers`: each subcommand does one job, times it, and prints a line of JSON.
+//!
+//! What it hands to the other side (`peers.py`) is written as plain numbers, so that the peers work
+//! on the very same chain, and so that their answers can be compared with ours.
+
+mod handover;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use serde_json::json;
+use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, RowSums, Scope};
+use veilwalk::mechanism::Workspace;
+use veilwalk::random::Words;
+use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, StateId};
+
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    job: Job,
+}
+
+#[derive(Subcommand)]
+enum Job {
+    /// All distances of a chain, on all cores; the chain and the distances are handed over
+    AllPairs {
+        chain: PathBuf,
+        handover: PathBuf,
+        #[arg(long, default_value_t = 5)]
+        repeat: usize,
+    },
+    /// The same for a chain in which every move is possible
+    Dense {
+        states: usize,
+        handover: PathBuf,
+        #[arg(long, default_value_t = 3)]
+        repeat: usize,
+    },
+    /// Steps of the mechanism `paper` at epsilon 1 and radius 1, one core, with cryptographic
+    /// randomness; the real walk and the released one are handed over
+    Steps {
+        chain: PathBuf,
+        handover: PathBuf,
+        #[arg(long, default_value_t = 1_000_000)]
+        steps: usize,
+    },
+}
+
+fn main() -> Result<()> {
+    let figures = match Cli::parse().job {
+        Job::AllPairs { chain, handover, repeat } => all_pairs(read(&chain)?, &handover, repeat)?,
+        Job::Dense { states, handover, repeat } => all_pairs(dense(states)?, &handover, repeat)?,
+        Job::Steps { chain, handover, steps } => take_steps(read(&chain)?, &handover, steps)?,
+    };
+    println!("{figures}");
+    Ok(())
+}
+
+fn read(path: &std::path::Path) -> Result<Chain> {
+    let largest = BuildOptions { scope: Scope::LargestComponent, row_sums: RowSums::Check };
+    Ok(veilwalk_io::read_chain(path, largest)?.0)
+}
+
+/// The shortest of several times, in seconds, and the last result.
+fn shortest<T>(repeat: usize, mut work: impl FnMut() -> T) -> (f64, T) {
+    let mut best = f64::INFINITY;
+    let mut run = || {
+        let start = Instant::now();
+        let result = work();
+        best = best.min(start.elapsed().as_secs_f64());
+        result
+    };
+    let mut last = run();
+    for _ in 1..repeat {
+        last = run();
+    }
+    (best, last)
+}
+
+fn all_pairs(chain: Chain, handover: &std::path::Path, repeat: usize) -> Result<serde_json::Value> {
+    let (seconds, table) = shortest(repeat, || veilwalk::distance::DistanceTable::directed(&chain));
+    handover::chain(handover, &chain)?;
+    handover::distances(handover, &table)?;
+    Ok(json!({
+        "states": chain.len(),
+        "transitions": chain.transitions(),
+        "seconds": seconds,
+    }))
+}
+
+fn take_steps(chain: Chain, handover: &std::path::Path, steps: usize) -> Result<serde_json::Value> {
+    let model = Arc::new(Model::new(chain)?);
+    let promise = Promise::within_radius("1".parse()?, "1".parse()?);
+    let mechanism = Mechanism::new(model.clone(), Preset::Paper.design(), promise)?;
+    let real = own_walk(model.chain(), steps + 1);
+    let mut randomness = Source::system().open(mechanism.fingerprint())?;
+    let walk = randomness.walk(b"peers");
+    let words = randomness.at(&walk, 0, None);
+    let mut space = Workspace::default();
+    let mut released = Vec::with_capacity(real.len());
+    released.push(real[0]);
+    let start = Instant::now();
+    for step in 1..real.len() {
+        let next = mechanism.step(released[step - 1], real[step], words, &mut space);
+        released.push(next);
+    }
+    let seconds = start.elapsed().as_secs_f64() / steps as f64;
+    let candidates: usize =
+        released[..steps].iter().map(|&z| model.chain().successors(z).len()).sum();
+    handover::chain(handover, model.chain())?;
+    handover::distances(handover, model.directed())?;
+    handover::states(&handover.join("real.u32"), &real)?;
+    handover::states(&handover.join("released.u32"), &released)?;
+    Ok(json!({
+        "seconds_per_step": seconds,
+        "candidates_per_step": candidates as f64 / steps as f64,
+    }))
+}
+
+/// A walk of the chain from its first state, always the same.
+fn own_walk(chain: &Chain, states: usize) -> Vec<StateId> {
+    let mut randomness = Source::seeded(1).open([0; 32]).expect("a seed is always at hand");
+    let key = randomness.walk(b"real");
+    let words = randomness.at(&key, 0, None);
+    let mut state = StateId::new(0);
+    let mut walk = vec![state];
+    while walk.len() < states {
+        let mut u = (words.word() >> 11) as f64 / (1u64 << 53) as f64;
+        let mut moves = chain.successors(state).iter().zip(chain.probabilities(state));
+        let next = moves.find_map(|(&next, p)| {
+            u -= p;
+            (u < 0.0).then_some(next)
+        });
+        state = next.unwrap_or(chain.successors(state)[0]);
+        walk.push(state);
+    }
+    walk
+}
+
+/// Every move possible, with counts that differ widely.
+fn dense(states: usize) -> Result<Chain> {
+    let mut number = 1u64;
+    let mut next = || {
+        number =
+            number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        number >> 40
+    };
+    let mut builder = ChainBuilder::new(Entries::Counts);
+    let ids: Vec<StateId> = (0..states).map(|i| builder.state(&i.to_string())).collect();
+    for &from in &ids {
+        for &to in &ids {
+            builder.transition(from, to, (1 + next()) as f64)?;
+        }
+    }
+    Ok(builder.build(BuildOptions::default())?.0)
+}

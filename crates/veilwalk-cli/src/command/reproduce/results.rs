@@ -1,0 +1,143 @@
+//! All stages of a chain, run or taken from before.
+
+use anyhow::Result;
+use serde::Serialize;
+use veilwalk::Preset;
+use veilwalk::analysis::drift::Drift;
+use veilwalk::analysis::joint::{JointChain, KernelMemory};
+
+use super::about::About;
+use super::measure::{DriftShares, Figures, Measured, made, measure, stop_if_asked};
+use super::plan::{self, Basis, MECHANISMS, Setting, Work};
+use super::store::Store;
+use super::subject::Subject;
+use crate::args::counted;
+use crate::progress::observed;
+use crate::terminal;
+
+/// What was found on a chain.
+pub(super) struct Results {
+    pub(super) subject: Subject,
+    pub(super) about: About,
+    settings: Vec<(Setting, Work, Measured)>,
+    drift: Vec<(Preset, &'static str, DriftShares)>,
+}
+
+/// Everything about a chain that decides what a stage gives.
+#[derive(Serialize)]
+struct Inputs<'a> {
+    chain: String,
+    from: usize,
+    walks: &'a [Vec<veilwalk::StateId>],
+    basis: &'a str,
+    mechanism: &'a str,
+    epsilon: &'a str,
+    work: Option<Work>,
+    simulated_walks: u64,
+}
+
+impl Results {
+    pub(super) fn new(subject: Subject, store: &Store) -> Result<Self> {
+        let key = subject.key;
+        let inputs = |basis, mechanism, epsilon, work| Inputs {
+            chain: subject.model.hash().to_string(),
+            from: subject.from.index(),
+            walks: &subject.walks,
+            basis,
+            mechanism,
+            epsilon,
+            work,
+            simulated_walks: subject.extent.walks(),
+        };
+        let about = store
+            .stage(&format!("{key}/chain"), &inputs("", "", "", None), || About::new(&subject))?;
+        terminal::note(format_args!(
+            "{key}: {}, {}",
+            counted(about.states, "state"),
+            counted(about.transitions, "transition")
+        ));
+        let levels = subject.simulated_levels().len();
+        let mut settings = Vec::new();
+        for (setting, work) in plan::settings(&subject.model, subject.more_epsilons, levels) {
+            stop_if_asked()?;
+            let (basis, mechanism) = (setting.basis.key(), setting.preset.name());
+            let name = format!("{key}/{basis}-{mechanism}-{}", setting.epsilon);
+            let inputs = inputs(basis, mechanism, setting.epsilon, Some(work));
+            let measured = store.stage(&name, &inputs, || measure(&subject, setting, work))?;
+            settings.push((setting, work, measured));
+        }
+        let mut drift = Vec::new();
+        for preset in MECHANISMS {
+            for epsilon in plan::drift_epsilons(&subject.model, preset) {
+                stop_if_asked()?;
+                let name = format!("{key}/drift-{preset}-{epsilon}");
+                let inputs = inputs("drift", preset.name(), epsilon, None);
+                let setting = Setting { basis: Basis::Epsilon, preset, epsilon };
+                let shares = store.stage(&name, &inputs, || drift_of(&subject, setting))?;
+                drift.push((preset, epsilon, shares));
+            }
+        }
+        for (setting, _, measured) in &settings {
+            drift.extend(measured.drift.map(|shares| (setting.preset, setting.epsilon, shares)));
+        }
+        drift.sort_by(|a, b| number(a.1).total_cmp(&number(b.1)));
+        let (kept, made, spent) = store.tally();
+        terminal::note(format_args!(
+            "{key}: {} run in {:.1} s{}",
+            counted(made, "stage"),
+            spent.as_secs_f64(),
+            if kept > 0 { format!(", {kept} kept from before") } else { String::new() }
+        ));
+        Ok(Self { subject, about, settings, drift })
+    }
+
+    /// What was measured of a setting.
+    pub(super) fn of(&self, basis: Basis, preset: Preset, epsilon: &str) -> Option<&Measured> {
+        let wanted = |s: &Setting| s.basis == basis && s.preset == preset && s.epsilon == epsilon;
+        self.settings.iter().find(|(setting, ..)| wanted(setting)).map(|(_, _, measured)| measured)
+    }
+
+    /// Everything that was measured, in order.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Setting, &Measured)> {
+        self.settings.iter().map(|(setting, _, measured)| (*setting, measured))
+    }
+
+    /// Drift over ε for a mechanism.
+    pub(super) fn drift(&self, preset: Preset) -> Vec<(f64, DriftShares)> {
+        let points = self.drift.iter().filter(|(other, ..)| *other == preset);
+        points.map(|(_, epsilon, shares)| (number(epsilon), *shares)).collect()
+    }
+
+    pub(super) fn levels(&self) -> (Vec<f64>, Vec<f64>) {
+        (self.subject.levels(), self.subject.simulated_levels())
+    }
+
+    /// How often the distance is above each level, at equal ε.
+    pub(super) fn tail(&self, figures: &Figures) -> Vec<(f64, f64, f64)> {
+        let (levels, simulated) = self.levels();
+        figures.tail(&levels, &simulated)
+    }
+}
+
+fn drift_of(subject: &Subject, setting: Setting) -> Result<DriftShares> {
+    let work = Work {
+        exact: false,
+        ever: false,
+        uniform_exact: false,
+        simulated: false,
+        uniform_simulated: false,
+        guarantee: true,
+        drift: true,
+    };
+    let label =
+        format!("{}: drift of {} at epsilon {}", subject.key, setting.preset, setting.epsilon);
+    let (mechanism, _) = made(subject, setting, work)?;
+    stop_if_asked()?;
+    let joint = observed(&label, |o| JointChain::new(&mechanism, KernelMemory::default(), o))?;
+    Ok(observed(&label, |o| Drift::new(&joint, o))?.report().into())
+}
+
+/// ε as a number: all of them are written in the plan.
+pub(super) fn number(epsilon: &str) -> f64 {
+    epsilon.parse().expect("a number of the plan")
+}

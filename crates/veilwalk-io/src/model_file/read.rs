@@ -1,0 +1,214 @@
+//! Opening a model.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use veilwalk::chain::{Chain, ChainHash, ChainParts, Initial, Labels};
+use veilwalk::distance::{Cells, DistanceTable, Edges, Nearest};
+use veilwalk::model::Tables;
+use veilwalk::storage::Storage;
+use veilwalk::{Model, Nats};
+
+use super::certified;
+use super::layout::{ALIGNMENT, ENTRY, HEADER, Kind, MAGIC, ModelProblem, VERSION, checksum};
+use super::map::{Map, Mapped, Plain, numbers_of};
+use crate::read_error::{ReadError, ReadErrorKind};
+
+/// Whether the file starts as a compiled model does.
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub fn is_model(path: &Path) -> Result<bool, ReadError> {
+    let fail = |error| {
+        let kind = ReadErrorKind::from_io(error);
+        ReadError::new(path.display().to_string().as_str(), None, kind)
+    };
+    let mut start = [0; MAGIC.len()];
+    match File::open(path).and_then(|mut file| file.read_exact(&mut start)) {
+        Ok(()) => Ok(start == MAGIC),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(fail(error)),
+    }
+}
+
+/// Opens a compiled model. All of it is held against its checksums first.
+///
+/// The file is mapped, so it must not be overwritten or shortened in place while it is in use: what
+/// is released would be undefined. Writing it anew with [`write_model`](super::write_model) is safe,
+/// since the old file stays what it was for those who use it.
+///
+/// # Errors
+///
+/// If it cannot be read, is no model, is of another version, or is not what was written.
+pub fn read_model(path: &Path) -> Result<Model, ReadError> {
+    let name = path.display().to_string();
+    let fail = |kind| ReadError::new(name.as_str(), None, kind);
+    let file = File::open(path).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
+    let length = file.metadata().map_err(|e| fail(ReadErrorKind::from_io(e)))?.len();
+    // Nothing can be mapped of an empty file.
+    if length < HEADER as u64 {
+        return Err(fail(ReadErrorKind::Model(ModelProblem::NotAModel)));
+    }
+    let map = Map::new(&file).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
+    Sections::new(Arc::new(map))
+        .and_then(|sections| sections.model())
+        .map_err(|problem| fail(ReadErrorKind::Model(problem)))
+}
+
+/// The sections of a file whose checksums fit.
+struct Sections {
+    map: Arc<Map>,
+    list: Vec<(Kind, Range<usize>)>,
+}
+
+impl Sections {
+    fn new(map: Arc<Map>) -> Result<Self, ModelProblem> {
+        let bytes = map.bytes();
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight"));
+        if bytes.len() < HEADER || bytes[..16] != MAGIC {
+            return Err(ModelProblem::NotAModel);
+        }
+        // The version first: in another one everything else may be elsewhere.
+        if u32_at(16) != VERSION {
+            return Err(ModelProblem::Version { found: u32_at(16) });
+        }
+        if cfg!(target_endian = "big") {
+            return Err(ModelProblem::BigEndian);
+        }
+        let (count, expected) = (u32_at(20) as usize, u64_at(24));
+        if expected != bytes.len() as u64 {
+            return Err(ModelProblem::Size { expected, found: bytes.len() as u64 });
+        }
+        let damaged = ModelProblem::Damaged("header and list of sections");
+        let list_end = HEADER + count * ENTRY;
+        let list = bytes.get(HEADER..list_end).ok_or(damaged.clone())?;
+        if checksum(&[&bytes[..32], list].concat()) != bytes[32..HEADER] {
+            return Err(damaged);
+        }
+        let mut sections = Vec::with_capacity(count);
+        let mut end = list_end;
+        for at in (HEADER..list_end).step_by(ENTRY) {
+            let number = u32_at(at);
+            let kind = Kind::ALL.into_iter().find(|&kind| kind as u32 == number);
+            let kind = kind.ok_or_else(|| inconsistent("a section of an unknown kind"))?;
+            let (start, length) = (u64_at(at + 8) as usize, u64_at(at + 16) as usize);
+            let range = start..start.saturating_add(length);
+            let section = bytes.get(range.clone()).ok_or(damaged.clone())?;
+            // Between two sections there is nothing but zeros.
+            let gap = bytes.get(end..start).filter(|gap| gap.len() < ALIGNMENT);
+            if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
+                return Err(ModelProblem::Damaged("gaps between sections"));
+            }
+            if checksum(section) != bytes[at + 24..at + ENTRY] {
+                return Err(ModelProblem::Damaged(kind.name()));
+            }
+            end = range.end;
+            sections.push((kind, range));
+        }
+        if end != bytes.len() {
+            return Err(damaged);
+        }
+        Ok(Self { list: sections, map })
+    }
+
+    fn range(&self, kind: Kind) -> Option<Range<usize>> {
+        self.list.iter().find(|(there, _)| *there == kind).map(|(_, range)| range.clone())
+    }
+
+    fn numbers<T: Plain>(&self, kind: Kind) -> Result<&[T], ModelProblem> {
+        let range = self.range(kind);
+        let bytes = range.map(|range| &self.map.bytes()[range]);
+        bytes.and_then(numbers_of).ok_or_else(|| missing(kind))
+    }
+
+    /// Numbers that stay where they are; `None` if the file has no such section.
+    fn in_place<T: Plain>(&self, kind: Kind) -> Result<Option<Storage<T>>, ModelProblem> {
+        let Some(range) = self.range(kind) else { return Ok(None) };
+        let mapped = Mapped::new(&self.map, range).ok_or_else(|| missing(kind))?;
+        Ok(Some(Storage::Shared(Arc::new(mapped))))
+    }
+
+    fn model(&self) -> Result<Model, ModelProblem> {
+        let chain = self.chain()?;
+        let mut tables = Tables::default();
+        let table = |kind| -> Result<Option<Arc<DistanceTable>>, ModelProblem> {
+            let Some(rows) = self.in_place::<Nats>(kind)? else { return Ok(None) };
+            let table = DistanceTable::from_rows(chain.len(), rows);
+            table.map(|table| Some(Arc::new(table))).ok_or_else(|| missing(kind))
+        };
+        tables.distances = table(Kind::Directed)?.zip(table(Kind::Symmetric)?);
+        if self.range(Kind::IncomingStarts).is_some() {
+            let starts = self.offsets(Kind::IncomingStarts)?;
+            let states = self.required(Kind::IncomingStates)?;
+            let edges = Edges::from_parts(starts, states, self.required(Kind::IncomingWeights)?);
+            let edges = edges.filter(|edges| edges.states() == chain.len());
+            tables.incoming = Some(edges.ok_or_else(|| missing(Kind::IncomingStarts))?);
+        }
+        let kinds = [
+            (Nearest::Directed, Kind::CellAnswers, Kind::CellDistances),
+            (Nearest::Symmetric, Kind::CellSymmetricAnswers, Kind::CellSymmetricDistances),
+        ];
+        for (nearest, answers, distances) in kinds {
+            let Some(best) = self.in_place::<u16>(answers)? else { continue };
+            let distances = self.in_place(distances)?.ok_or_else(|| missing(distances))?;
+            let Some((_, symmetric)) = &tables.distances else {
+                return Err(missing(Kind::Symmetric));
+            };
+            let cells = Cells::from_tables(&chain, symmetric, best, distances);
+            let cells = cells.ok_or_else(|| missing(answers))?;
+            tables.cells.push((nearest, Arc::new(cells)));
+        }
+        if let Some(range) = self.range(Kind::Certified) {
+            let scales = certified::from_bytes(&self.map.bytes()[range]);
+            let fits = |scales: &Vec<_>| {
+                scales.iter().all(|each: &veilwalk::model::Certified| each.fits(&chain))
+            };
+            tables.certified = scales.filter(fits).ok_or_else(|| missing(Kind::Certified))?;
+        }
+        Ok(Model::with_tables(chain, tables))
+    }
+
+    /// Offsets, as this machine counts.
+    fn offsets(&self, kind: Kind) -> Result<Vec<usize>, ModelProblem> {
+        let offset = |&n: &u64| usize::try_from(n).map_err(|_| missing(kind));
+        self.numbers(kind)?.iter().map(offset).collect()
+    }
+
+    fn required<T: Plain>(&self, kind: Kind) -> Result<Storage<T>, ModelProblem> {
+        self.in_place(kind)?.ok_or_else(|| missing(kind))
+    }
+
+    fn chain(&self) -> Result<Chain, ModelProblem> {
+        let hash: [u8; 32] =
+            self.numbers::<u8>(Kind::Hash)?.try_into().map_err(|_| missing(Kind::Hash))?;
+        let text = std::str::from_utf8(self.numbers::<u8>(Kind::LabelText)?);
+        let text = text.map_err(|_| missing(Kind::LabelText))?.to_owned();
+        let slots = self.numbers::<u32>(Kind::LabelSlots)?.to_vec();
+        let labels = Labels::from_parts(text, self.offsets(Kind::LabelEnds)?, slots);
+        let initial = self.numbers::<u64>(Kind::Initial)?.to_vec();
+        let parts = ChainParts {
+            labels: labels.ok_or_else(|| missing(Kind::LabelEnds))?,
+            row_starts: self.offsets(Kind::RowStarts)?,
+            targets: self.required(Kind::Targets)?,
+            probabilities: self.required(Kind::Probabilities)?,
+            weights: self.required(Kind::Weights)?,
+            initial: Initial::from_running_totals(initial).ok_or_else(|| missing(Kind::Initial))?,
+            hash: ChainHash(hash),
+        };
+        let chain = Chain::from_parts(parts);
+        chain.map_err(|error| ModelProblem::Inconsistent(error.to_string()))
+    }
+}
+
+fn missing(kind: Kind) -> ModelProblem {
+    ModelProblem::Inconsistent(format!("its {} are missing or not of their size", kind.name()))
+}
+
+fn inconsistent(what: &str) -> ModelProblem {
+    ModelProblem::Inconsistent(what.to_owned())
+}

@@ -1,0 +1,109 @@
+//! Writing a model.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use veilwalk::Model;
+use veilwalk::distance::Nearest;
+use veilwalk::model::Certified;
+
+use super::certified;
+use super::layout::{ALIGNMENT, ENTRY, HEADER, Kind, MAGIC, VERSION, checksum};
+use super::map::bytes_of;
+use crate::output::AtomicFile;
+use crate::write_error::{WriteError, WriteErrorKind};
+
+/// Writes a model with everything that has been computed of it, and these scales.
+///
+/// The chain always; the distances unless it is too large for a table; cells as far as they are
+/// [ready](Model::ready_cells).
+///
+/// # Errors
+///
+/// If it cannot be written; then what was at the path before is still there.
+pub fn write_model(model: &Model, scales: &[Certified], path: &Path) -> Result<(), WriteError> {
+    let mut file = AtomicFile::create(path)?;
+    let name = file.name().to_owned();
+    let written = write_to(model, scales, &mut file);
+    written.map_err(|error| WriteError::new(&name, WriteErrorKind::Io(error)))?;
+    file.commit()
+}
+
+fn write_to(model: &Model, scales: &[Certified], out: &mut impl Write) -> io::Result<()> {
+    if cfg!(target_endian = "big") {
+        return Err(io::Error::other("compiled models need a little-endian machine"));
+    }
+    let parts = model.chain().parts();
+    let (text, label_ends, label_slots) = parts.labels.parts();
+    let u64s = |numbers: &[usize]| numbers.iter().map(|&n| n as u64).collect::<Vec<u64>>();
+    let (label_ends, row_starts) = (u64s(label_ends), u64s(&parts.row_starts));
+    let incoming_starts;
+    let certified = certified::to_bytes(scales)?;
+    let hash = model.hash().0;
+    let mut sections: Vec<(Kind, &[u8])> = vec![
+        (Kind::Hash, &hash),
+        (Kind::LabelEnds, bytes_of(&label_ends)),
+        (Kind::LabelText, text.as_bytes()),
+        (Kind::LabelSlots, bytes_of(label_slots)),
+        (Kind::RowStarts, bytes_of(&row_starts)),
+        (Kind::Targets, bytes_of(&parts.targets)),
+        (Kind::Probabilities, bytes_of(&parts.probabilities)),
+        (Kind::Weights, bytes_of(&parts.weights)),
+        (Kind::Initial, bytes_of(parts.initial.running_totals())),
+    ];
+    if model.require_tables().is_ok() {
+        sections.push((Kind::Directed, bytes_of(model.directed().rows())));
+        sections.push((Kind::Symmetric, bytes_of(model.symmetric().rows())));
+    } else if let Some(searches) = model.searches() {
+        let (starts, states, weights) = searches.incoming().parts();
+        incoming_starts = u64s(starts);
+        sections.push((Kind::IncomingStarts, bytes_of(&incoming_starts)));
+        sections.push((Kind::IncomingStates, bytes_of(states)));
+        sections.push((Kind::IncomingWeights, bytes_of(weights)));
+    }
+    let kinds = [
+        (Nearest::Directed, Kind::CellAnswers, Kind::CellDistances),
+        (Nearest::Symmetric, Kind::CellSymmetricAnswers, Kind::CellSymmetricDistances),
+    ];
+    for (nearest, answers, distances) in kinds {
+        if let Some(cells) = model.ready_cells(nearest) {
+            sections.push((answers, bytes_of(cells.answers())));
+            sections.push((distances, bytes_of(cells.all_distances())));
+        }
+    }
+    if !scales.is_empty() {
+        sections.push((Kind::Certified, &certified));
+    }
+    write_sections(&sections, out)
+}
+
+pub(super) fn write_sections(sections: &[(Kind, &[u8])], out: &mut impl Write) -> io::Result<()> {
+    let mut list = Vec::with_capacity(sections.len() * ENTRY);
+    let mut end = HEADER + sections.len() * ENTRY;
+    for (kind, bytes) in sections {
+        let start = end.next_multiple_of(ALIGNMENT);
+        end = start + bytes.len();
+        list.extend_from_slice(&(*kind as u32).to_le_bytes());
+        list.extend_from_slice(&0u32.to_le_bytes());
+        list.extend_from_slice(&(start as u64).to_le_bytes());
+        list.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        list.extend_from_slice(&checksum(bytes));
+    }
+    let mut header = Vec::with_capacity(HEADER + list.len());
+    header.extend_from_slice(&MAGIC);
+    header.extend_from_slice(&VERSION.to_le_bytes());
+    header.extend_from_slice(&(sections.len() as u32).to_le_bytes());
+    header.extend_from_slice(&(end as u64).to_le_bytes());
+    let sum = checksum(&[header.as_slice(), &list].concat());
+    header.extend_from_slice(&sum);
+    header.extend_from_slice(&list);
+    out.write_all(&header)?;
+    let mut at = header.len();
+    for (_, bytes) in sections {
+        let start = at.next_multiple_of(ALIGNMENT);
+        out.write_all(&vec![0; start - at])?;
+        out.write_all(bytes)?;
+        at = start + bytes.len();
+    }
+    Ok(())
+}
