@@ -11,8 +11,8 @@ use arrow_array::types::{
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, LargeStringArray, PrimitiveArray, StringArray,
-    StringViewArray, downcast_integer_array,
+    Array, ArrayRef, DictionaryArray, LargeStringArray, OffsetSizeTrait, PrimitiveArray,
+    StringArray, StringViewArray, downcast_integer_array,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
@@ -108,6 +108,11 @@ impl Like {
         Ok(states)
     }
 
+    #[allow(
+        clippy::useless_conversion,
+        clippy::unnecessary_fallible_conversions,
+        reason = "written for integers of every width"
+    )]
     fn read_integers(
         &self,
         array: &ArrayRef,
@@ -255,14 +260,10 @@ fn write_texts(states: &[u32], labels: &[&str], kind: &DataType) -> Result<Array
 }
 
 /// The labels of all states, one after another.
-fn joined<O: ArrowNativeType>(
+fn joined<O: OffsetSizeTrait>(
     states: &[u32],
     labels: &[&str],
-) -> Result<(OffsetBuffer<O>, Buffer), String>
-where
-    OffsetBuffer<O>: Sized,
-    O: arrow_array::OffsetSizeTrait,
-{
+) -> Result<(OffsetBuffer<O>, Buffer), String> {
     let mut offsets = Vec::with_capacity(states.len() + 1);
     let mut total = 0usize;
     offsets.push(O::zero());

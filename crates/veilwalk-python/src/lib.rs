@@ -4,8 +4,8 @@
 //! between Python's values and the library's types, releases the interpreter's lock while anything
 //! long runs, and notices Ctrl-C meanwhile.
 
-// The macros of pyo3 expand to code that the interpreter calls through raw pointers.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks, missing_docs)]
+// What the macros of pyo3 make public is documented in Python.
+#![allow(missing_docs)]
 
 mod analysis;
 mod bytes;
