@@ -47,6 +47,10 @@ enum Job {
         #[arg(long, default_value_t = 1_000_000)]
         steps: usize,
     },
+    /// A compiled model opened, beside reading the same chain and computing its distances
+    Open { chain: PathBuf, model: PathBuf },
+    /// Hands a chain over
+    HandOver { chain: PathBuf, handover: PathBuf },
 }
 
 fn main() -> Result<()> {
@@ -54,6 +58,11 @@ fn main() -> Result<()> {
         Job::AllPairs { chain, handover, repeat } => all_pairs(read(&chain)?, &handover, repeat)?,
         Job::Dense { states, handover, repeat } => all_pairs(dense(states)?, &handover, repeat)?,
         Job::Steps { chain, handover, steps } => take_steps(read(&chain)?, &handover, steps)?,
+        Job::Open { chain, model } => open(read(&chain)?, &model)?,
+        Job::HandOver { chain, handover } => {
+            handover::chain(&handover, &read(&chain)?)?;
+            json!({})
+        }
     };
     println!("{figures}");
     Ok(())
@@ -89,6 +98,18 @@ fn all_pairs(chain: Chain, handover: &std::path::Path, repeat: usize) -> Result<
         "transitions": chain.transitions(),
         "seconds": seconds,
     }))
+}
+
+/// Opening includes every check of the file; computing does not include reading the chain.
+fn open(chain: Chain, path: &std::path::Path) -> Result<serde_json::Value> {
+    let (compute, computed) = shortest(3, || {
+        let model = Model::new(chain.clone())?;
+        model.symmetric();
+        Ok::<_, anyhow::Error>(model)
+    });
+    let (open, opened) = shortest(10, || veilwalk_io::read_model(path));
+    anyhow::ensure!(opened?.directed() == computed?.directed(), "the model is another");
+    Ok(json!({ "compute": compute, "open": open }))
 }
 
 fn take_steps(chain: Chain, handover: &std::path::Path, steps: usize) -> Result<serde_json::Value> {

@@ -14,7 +14,7 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, LargeStringArray, OffsetSizeTrait, PrimitiveArray,
     StringArray, StringViewArray, downcast_integer_array,
 };
-use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -112,6 +112,11 @@ impl Like {
         clippy::useless_conversion,
         clippy::unnecessary_fallible_conversions,
         reason = "written for integers of every width"
+    )]
+    #[expect(
+        clippy::useless_conversion,
+        clippy::unnecessary_fallible_conversions,
+        reason = "the same text serves integers of all sizes"
     )]
     fn read_integers(
         &self,

@@ -1,0 +1,220 @@
+"""The peers' side of the comparison, and the table of ratios. Started by `bench/peers/run`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import opendp.prelude as dp
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra, floyd_warshall
+
+UNITS = 2.0**20  # of a nat
+WIKISPEEDIA = "wikispeedia/transitions_finished_backclick_resolved.tsv"
+
+
+def main() -> None:
+    options = arguments()
+    with tempfile.TemporaryDirectory() as folder:
+        table = [("what", "peer", "peer takes", "veilwalk takes", "times faster", "target")]
+        for compare in (all_pairs, dense, steps, opening, on_demand, privatize):
+            for row in compare(Path(folder), options):
+                table.append(row)
+                print("  ".join(row), flush=True)
+    print()
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    for row in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="veilwalk beside its peers, in one run")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, for a first look")
+    parser.add_argument("--wikispeedia", type=Path, help="transitions: from, to, count, by tabs")
+    options = parser.parse_args()
+    data = Path(os.environ.get("VEILWALK_DATA", "../shared/data")) / WIKISPEEDIA
+    if options.wikispeedia is None and data.exists():
+        options.wikispeedia = data
+    return options
+
+
+def row(what: str, peer: str, theirs: float, ours: float, target: str) -> tuple[str, ...]:
+    return (what, peer, seconds(theirs), seconds(ours), f"{theirs / ours:,.1f}", target)
+
+
+def seconds(time: float) -> str:
+    for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if time >= unit:
+            return f"{time / unit:.3g} {name}"
+    return f"{time * 1e9:.3g} ns"
+
+
+def ours(job: str, *words: object) -> dict[str, float]:
+    command = ["target/release/veilwalk-peers", job, *map(str, words)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def timed(work: Callable[[], object], repeat: int = 1) -> float:
+    """The shortest of several times."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def chain_file(folder: Path, options: argparse.Namespace) -> tuple[Path, str]:
+    """Clicks through Wikispeedia, or a made-up chain of that size, and what to call it."""
+    path = folder / "chain.csv"
+    if options.wikispeedia is not None:
+        text = options.wikispeedia.read_text().replace("\t", ",")
+        path.write_text("from,to,count\n" + text)
+        return path, "Wikispeedia"
+    draw = np.random.default_rng(1)
+    states, moves = 3_808, 58_500 - 3_808
+    # A ring keeps all states together; popular ones are moved to more often.
+    popular = (states * draw.random(moves) ** 3).astype(int)
+    edges = set(zip(draw.integers(states, size=moves), popular))
+    edges.update((i, (i + 1) % states) for i in range(states))
+    lines = [f"{a},{b},{1 + draw.integers(50)}" for a, b in sorted(edges)]
+    path.write_text("from,to,count\n" + "\n".join(lines) + "\n")
+    return path, "made-up chain"
+
+
+def numbers(folder: Path, name: str) -> np.ndarray:
+    return np.fromfile(folder / f"{name}.u32", dtype="<u4")
+
+
+def handed_over(folder: Path) -> csr_matrix:
+    """The chain that our side worked on: weights in nats."""
+    starts = numbers(folder, "starts")
+    size = (len(starts) - 1,) * 2
+    parts = (numbers(folder, "weights") / UNITS, numbers(folder, "columns"), starts)
+    return csr_matrix(parts, shape=size)
+
+
+def check(folder: Path, distances: np.ndarray) -> None:
+    """Their distances have to be ours. Sums of whole units over 2**20 are exact in doubles."""
+    table = numbers(folder, "distances").reshape(distances.shape).T
+    assert np.array_equal(distances * UNITS, table), "the distances differ"
+
+
+def all_pairs(folder: Path, options: argparse.Namespace):
+    chain, name = chain_file(folder, options)
+    found = ours("all-pairs", chain, folder)
+    graph = handed_over(folder)
+    theirs = timed(lambda: check(folder, dijkstra(graph)))
+    size = f"{found['states']:,} states, {found['transitions']:,} transitions"
+    what = f"all pairs, {name} ({size})"
+    yield row(what, "scipy dijkstra", theirs, found["seconds"], "5")
+
+
+def dense(folder: Path, options: argparse.Namespace):
+    states = 1_000 if options.quick else 4_000
+    found = ours("dense", states, folder)
+    graph = handed_over(folder).toarray()
+    np.fill_diagonal(graph, 0.0)
+    result: list[np.ndarray] = []
+    theirs = timed(lambda: result.append(floyd_warshall(graph)))
+    check(folder, result[0])
+    what = f"all pairs, every move possible ({states:,} states)"
+    yield row(what, "scipy floyd_warshall", theirs, found["seconds"], "50")
+
+
+def steps(folder: Path, options: argparse.Namespace):
+    chain, name = chain_file(folder, options)
+    found = ours("steps", chain, folder)
+    starts, columns = numbers(folder, "starts"), numbers(folder, "columns")
+    states = len(starts) - 1
+    distances = numbers(folder, "distances").reshape(states, states) / UNITS
+    real, released = numbers(folder, "real"), numbers(folder, "released")
+    draw = np.random.default_rng(2)
+
+    def numpy_step(last: int, now: int) -> int:
+        candidates = columns[starts[last] : starts[last + 1]]
+        costs = 0.5 * distances[now, candidates]
+        order = draw.permutation(len(costs))
+        accepted = draw.random(len(costs)) < np.exp(costs.min() - costs[order])
+        return int(candidates[order[accepted.argmax()]])
+
+    def walk(step: Callable[[int, int], object], count: int) -> float:
+        pairs = list(zip(released[:count].tolist(), real[1 : count + 1].tolist()))
+        start = time.perf_counter()
+        for last, now in pairs:
+            step(last, now)
+        return (time.perf_counter() - start) / count
+
+    what = f"one step, paper, {name} ({found['candidates_per_step']:.0f} candidates)"
+    mine = found["seconds_per_step"]
+    count = 2_000 if options.quick else 20_000
+    yield row(what, "numpy", min(walk(numpy_step, count) for _ in range(3)), mine, "40")
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
+    # Scores that move by at most half a nat for each nat, as in the step.
+    noisy_max = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=1.0, negate=True)
+
+    def opendp_step(last: int, now: int) -> int:
+        candidates = columns[starts[last] : starts[last + 1]]
+        scores = (0.5 * distances[now, candidates]).tolist()
+        return int(candidates[noisy_max(scores)])
+
+    theirs = min(walk(opendp_step, count // 10) for _ in range(3))
+    yield row(what, "OpenDP noisy max", theirs, mine, "500")
+
+
+def opening(folder: Path, options: argparse.Namespace):
+    chain, name = chain_file(folder, options)
+    model = folder / "model"
+    command = ["target/release/veilwalk", "chain", "compile", str(chain), "--largest-component"]
+    subprocess.run([*command, "-o", str(model)], check=True, stderr=subprocess.DEVNULL)
+    found = ours("open", chain, model)
+    what = f"opening a compiled model, {name}"
+    yield row(what, "computing it", found["compute"], found["open"], "100")
+
+
+def on_demand(folder: Path, options: argparse.Namespace):
+    side = 300 if options.quick else 1_000
+    table = bench("on_demand", side).splitlines()
+    names = table[0].split("\t")
+    figures = dict(zip(names, table[1].split("\t")))
+    chain = folder / "grid.csv"
+    command = ["target/release/veilwalk", "chain", "generate", "grid", "--seed", "1"]
+    size = ["--width", str(side), "--height", str(side), "-o", str(chain)]
+    subprocess.run([*command, *size], check=True, stderr=subprocess.DEVNULL)
+    ours("hand-over", chain, folder)
+    reverse = handed_over(folder).T.tocsr()
+    theirs = timed(lambda: dijkstra(reverse, indices=side * side // 2), 3)
+    what = f"step on demand, grid of {side * side:,} states ({figures['resident_mib']} MiB)"
+    for part, name, target in (("median", "median_us", "10,000"), ("p99", "p99_us", "500")):
+        mine = float(figures[name]) * 1e-6
+        yield row(f"{what}, {part}", "one scipy dijkstra", theirs, mine, target)
+
+
+def privatize(folder: Path, options: argparse.Namespace):
+    rows = 1_000_000 if options.quick else 20_000_000
+    text = bench("privatize_csv", rows)
+    ratio = next(line.split()[-1] for line in text.splitlines() if "copy, wall" in line)
+    memory = next(line for line in text.splitlines() if line.startswith("peak memory"))
+    what = f"privatize, {rows:,} rows of CSV ({memory})"
+    yield (what, "copying them, csv crate", "1", ratio, f"{1 / float(ratio):.2f}", "0.67")
+
+
+def bench(name: str, *words: object) -> str:
+    """What a benchmark of ours prints."""
+    built = Path("target/release/deps").glob(f"{name}-*")
+    program = max((p for p in built if not p.suffix), key=lambda p: p.stat().st_mtime)
+    command = [str(program), *map(str, words)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+if __name__ == "__main__":
+    main()
