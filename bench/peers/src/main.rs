@@ -104,7 +104,7 @@ fn all_pairs(chain: Chain, handover: &std::path::Path, repeat: usize) -> Result<
 fn open(chain: Chain, path: &std::path::Path) -> Result<serde_json::Value> {
     let (compute, computed) = shortest(3, || {
         let model = Model::new(chain.clone())?;
-        model.symmetric();
+        let _ = model.symmetric();
         Ok::<_, anyhow::Error>(model)
     });
     let (open, opened) = shortest(10, || veilwalk_io::read_model(path));

@@ -14,7 +14,7 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, LargeStringArray, OffsetSizeTrait, PrimitiveArray,
     StringArray, StringViewArray, downcast_integer_array,
 };
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
