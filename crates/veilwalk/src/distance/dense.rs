@@ -64,17 +64,16 @@ pub(super) fn all_pairs(chain: &Chain) -> Option<Vec<Nats>> {
             }
         });
     }
-    let mut rows = Vec::with_capacity(states * states);
-    for x in 0..states {
-        for y in chain.states() {
-            let units = tiles[x / SIDE * side + y.index() / SIDE][x % SIDE][y.index() % SIDE];
-            if units >= FAR {
-                return None;
-            }
-            rows.push(Nats::from_units(units));
-        }
-    }
-    Some(rows)
+    let mut rows = vec![Nats::ZERO; states * states];
+    let all_near = rows.par_chunks_mut(states).enumerate().all(|(x, row)| {
+        let band = &tiles[x / SIDE * side..][..side];
+        row.chunks_mut(SIDE).zip(band).all(|(out, tile)| {
+            let units = &tile[x % SIDE][..out.len()];
+            out.iter_mut().zip(units).for_each(|(slot, &units)| *slot = Nats::from_units(units));
+            units.iter().all(|&units| units < FAR)
+        })
+    });
+    all_near.then_some(rows)
 }
 
 /// Shortest paths within one tile.
@@ -110,28 +109,36 @@ impl WithSimd for Relax<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        // Lengths are part of the types here, so that the compiler unrolls the loops over rows and
+        // vectors: only then are they registers.
+        let (out, left) = (self.out.as_chunks_mut::<ROWS>().0, self.left.as_chunks::<ROWS>().0);
         for column in (0..SIDE / S::U32_LANES).step_by(VECTORS) {
-            let bands = self.out.chunks_exact_mut(ROWS).zip(self.left.chunks_exact(ROWS));
-            for (out, left) in bands {
-                let mut best = [[simd.splat_u32s(0); VECTORS]; ROWS];
-                for (best, row) in best.iter_mut().zip(&*out) {
-                    best.copy_from_slice(&S::as_simd_u32s(row).0[column..][..VECTORS]);
-                }
+            for (out, left) in out.iter_mut().zip(left) {
+                let mut best: [[S::u32s; VECTORS]; ROWS] =
+                    std::array::from_fn(|row| vectors::<S>(&out[row], column));
                 for (k, right) in self.right.iter().enumerate() {
-                    let rest = &S::as_simd_u32s(right).0[column..][..VECTORS];
-                    for (best, left) in best.iter_mut().zip(left) {
-                        let first = simd.splat_u32s(left[k]);
-                        for (d, &rest) in best.iter_mut().zip(rest) {
-                            *d = simd.min_u32s(*d, simd.add_u32s(first, rest));
+                    let rest = vectors::<S>(right, column);
+                    for row in 0..ROWS {
+                        let first = simd.splat_u32s(left[row][k]);
+                        for v in 0..VECTORS {
+                            let through = simd.add_u32s(first, rest[v]);
+                            best[row][v] = simd.min_u32s(best[row][v], through);
                         }
                     }
                 }
-                for (best, row) in best.iter().zip(out) {
-                    S::as_mut_simd_u32s(row).0[column..][..VECTORS].copy_from_slice(best);
+                for (row, best) in out.iter_mut().zip(best) {
+                    S::as_mut_simd_u32s(row).0[column..][..VECTORS].copy_from_slice(&best);
                 }
             }
         }
     }
+}
+
+/// Some vectors of a row.
+#[inline(always)]
+fn vectors<S: Simd>(row: &[u32; SIDE], column: usize) -> [S::u32s; VECTORS] {
+    let all = S::as_simd_u32s(row).0;
+    std::array::from_fn(|v| all[column + v])
 }
 
 #[cfg(test)]
