@@ -12,9 +12,9 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use serde_json::json;
+use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, RowSums, Scope};
 use veilwalk::mechanism::Workspace;
-use veilwalk::random::Words;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, StateId};
 
 #[derive(Parser)]
@@ -116,7 +116,7 @@ fn take_steps(chain: Chain, handover: &std::path::Path, steps: usize) -> Result<
     let model = Arc::new(Model::new(chain)?);
     let promise = Promise::within_radius("1".parse()?, "1".parse()?);
     let mechanism = Mechanism::new(model.clone(), Preset::Paper.design(), promise)?;
-    let real = own_walk(model.chain(), steps + 1);
+    let real = own_walk(model.chain(), steps)?;
     let mut randomness = Source::system().open(mechanism.fingerprint())?;
     let walk = randomness.walk(b"peers");
     let words = randomness.at(&walk, 0, None);
@@ -142,23 +142,11 @@ fn take_steps(chain: Chain, handover: &std::path::Path, steps: usize) -> Result<
 }
 
 /// A walk of the chain from its first state, always the same.
-fn own_walk(chain: &Chain, states: usize) -> Vec<StateId> {
-    let mut randomness = Source::seeded(1).open([0; 32]).expect("a seed is always at hand");
+fn own_walk(chain: &Chain, steps: usize) -> Result<Vec<StateId>> {
+    let mut randomness = Source::seeded(1).open([0; 32])?;
     let key = randomness.walk(b"real");
-    let words = randomness.at(&key, 0, None);
-    let mut state = StateId::new(0);
-    let mut walk = vec![state];
-    while walk.len() < states {
-        let mut u = (words.word() >> 11) as f64 / (1u64 << 53) as f64;
-        let mut moves = chain.successors(state).iter().zip(chain.probabilities(state));
-        let next = moves.find_map(|(&next, p)| {
-            u -= p;
-            (u < 0.0).then_some(next)
-        });
-        state = next.unwrap_or(chain.successors(state)[0]);
-        walk.push(state);
-    }
-    walk
+    let from = Origin::At(StateId::new(0));
+    Ok(OwnWalks::new(chain).walk(from, steps, randomness.at(&key, 0, None)))
 }
 
 /// Every move possible, with counts that differ widely.

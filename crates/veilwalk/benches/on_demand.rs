@@ -10,10 +10,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::Grid;
 use veilwalk::distance::CacheSize;
 use veilwalk::session::Releaser;
-use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start, StateId};
+use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start};
 
 const WALKS: usize = 200;
 const STEPS: usize = 500;
@@ -53,29 +54,20 @@ fn steps(model: Arc<Model>, cache: CacheSize, made: Duration, ready: Duration) {
     let mut releaser = Releaser::new(Arc::new(mechanism), &source, Start::First).expect("a seed");
     let chain = model.chain();
     let searches = model.searches().expect("on demand");
-    let mut random = 1u64;
-    let mut below_one = || {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (random >> 11) as f64 / (1u64 << 53) as f64
-    };
+    let own = OwnWalks::new(chain);
+    let mut randomness = source.open([0; 32]).expect("a seed");
+    let key = randomness.walk(b"real");
+    let words = randomness.at(&key, 0, None);
     let (mut times, mut seen, mut wrong) = (Vec::new(), Vec::new(), 0usize);
     for number in 0..WALKS {
         let mut walk = releaser.walk(&number.to_string());
-        let mut real = StateId::new((below_one() * chain.len() as f64) as usize);
-        for _ in 0..STEPS {
+        for real in own.walk(Origin::Initial, STEPS - 1, words) {
             let before = searches.states_seen();
             let started = Instant::now();
             let released = releaser.release(&mut walk, real);
             times.push(started.elapsed());
             seen.push(searches.states_seen() - before);
             wrong += usize::from(released != real);
-            let mut left = below_one();
-            let mut moves = chain.successors(real).iter().zip(chain.probabilities(real));
-            let taken = moves.clone().find(|(_, p)| {
-                left -= **p;
-                left < 0.0
-            });
-            real = *taken.or(moves.next_back()).expect("every state has a successor").0;
         }
     }
     times.sort_unstable();

@@ -317,7 +317,7 @@ impl Mechanism {
         let (scale, _) = self.scale_and_coin(previous);
         let mut space = Workspace::default();
         self.fill_costs(previous, real, scale, &mut space);
-        let least = space.costs.iter().min().copied().unwrap_or(0);
+        let least = least(&space.costs);
         space.costs.iter_mut().for_each(|cost| *cost -= least);
         space.costs
     }
@@ -357,7 +357,7 @@ impl Mechanism {
         let (scale, _) = self.scale_and_coin(previous);
         self.fill_costs(previous, real, scale, &mut space.costs);
         let costs = &space.costs.costs;
-        let least = costs.iter().min().copied().unwrap_or(0);
+        let least = least(costs);
         let per_unit = 1.0 / scale.denominator() as f64;
         space.accept.clear();
         space.accept.extend(costs.iter().map(|c| (-((c - least) as f64 * per_unit)).exp()));
@@ -404,7 +404,7 @@ fn least(costs: &[u64]) -> u64 {
 
 /// The logarithms of the kernel that a rule makes of these costs.
 fn log_kernel_of(rule: Rule, costs: &[u64], scale: CostScale, out: &mut [f64]) {
-    let least = costs.iter().min().copied().unwrap_or(0);
+    let least = least(costs);
     let denominator = scale.denominator() as f64;
     let excess: Vec<f64> = costs.iter().map(|c| (c - least) as f64 / denominator).collect();
     match rule {
