@@ -44,7 +44,7 @@ pub use map::{Label, Map, Route};
 pub use number::{chance, figure, percent, power_of_ten};
 pub use page::{Page, Section};
 pub use strips::Strips;
-pub use svg::Svg;
+pub use svg::{Svg, side_by_side};
 pub use table::{Cell, Table};
 pub use text::{escape, prose};
 pub use tone::{Dash, Series, Shape, Tone};

@@ -6,7 +6,7 @@ use crate::svg::Svg;
 use crate::table::Table;
 use crate::text::{escape, prose};
 
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// A page in the making.
