@@ -305,18 +305,22 @@ impl Frame {
         path
     }
 
+    /// Where an error bar ends below. On a log axis a bar that reaches zero, or nearly, has no end:
+    /// an arrow says so, where a long line would look like data.
+    fn lower_end(&self, point: &Point) -> Option<f64> {
+        const NEARLY: f64 = 0.01;
+        let low = point.y - point.error;
+        let logarithmic = self.y.place(0.0).is_none();
+        (!logarithmic || low >= NEARLY * point.y).then(|| self.height_of(low))
+    }
+
     fn points(&self, canvas: &mut Canvas, series: &Series, points: &[Point]) {
         let class = format!("bar {}", series.tone.class());
         for point in points {
             let Some((x, y)) = self.at(point.x, point.y) else { continue };
             let high = self.height_of(point.y + point.error);
-            match self.y.place(point.y - point.error) {
-                Some(_) => {
-                    let low = self.height_of(point.y - point.error);
-                    canvas.line((x, low), (x, high), &class);
-                }
-                // A bar that reaches zero has no end on this axis: an arrow says so, where a line
-                // to the edge would look like data.
+            match self.lower_end(point) {
+                Some(low) => canvas.line((x, low), (x, high), &class),
                 None => {
                     canvas.line((x, y + ARROW), (x, high), &class);
                     let (x, tip) = (place(x), place(y + ARROW));
@@ -409,6 +413,7 @@ mod tests {
         };
         let arrow = "m-2.5 -4l2.5 4l2.5 -4";
         assert!(bar(Axis::log("p"), 0.6).as_str().contains(arrow));
+        assert!(bar(Axis::log("p"), 0.499).as_str().contains(arrow), "nearly");
         assert!(!bar(Axis::log("p"), 0.4).as_str().contains(arrow));
         assert!(!bar(Axis::linear("p"), 0.6).as_str().contains(arrow));
     }

@@ -254,7 +254,7 @@ fn of_chain(page: &mut Page, chain: &Results) {
         &format!(
             "**How often the released state is farther than v from the real one**, at equal ε. \
                  {} Points are simulated, with {} walks of {STEPS} steps, which see hardly anything \
-                 rarer than {}; an arrow is an error bar that reaches down to zero.",
+                 rarer than {}; an arrow is an error bar that reaches zero, or nearly.",
             errors_words(chain),
             crate::args::thousands(subject.extent.walks() as usize),
             chance(1.0 / (subject.extent.walks() as usize * STEPS) as f64)
