@@ -169,6 +169,12 @@ fn guarantees_are_the_audited_ones() {
     let chen = at("equal-epsilon", "chen", "1");
     close(number(chen, "substitution_loss"), 1.0, 1e-6);
     assert_eq!(chen["empty_promise"], "false");
+    // Releases that are only looked at have their guarantee too.
+    for (epsilon, mechanism) in [("0.1", "paper"), ("0.1", "cell"), ("2", "sharp")] {
+        let row = at("equal-epsilon", mechanism, epsilon);
+        assert!(number(row, "loss_per_nat") <= epsilon.parse::<f64>().unwrap() + 1e-9, "{row:?}");
+        assert_eq!(row["empty_promise"], "true");
+    }
     // On the other basis all lose the same, and never more than promised.
     for epsilon in ["1", "3", "5"] {
         for mechanism in ["chen", "paper", "sharp", "cell"] {

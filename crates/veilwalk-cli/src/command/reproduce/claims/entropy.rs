@@ -139,7 +139,7 @@ pub(super) fn growth(chain: &Results) -> Claim {
     }
 }
 
-/// Entropy per step also depends on where walks are, whatever is released: real walks show it.
+/// Entropy per step also depends on where the real walks are: their own shows it.
 fn why_no_growth(chain: &Results, fixed: &Growth, uniform: &Growth) -> String {
     let own = &chain.about.own_fixed;
     let at = |n: usize| own.get(n - 1).map_or(f64::NAN, |o| o.mean);
@@ -150,9 +150,9 @@ fn why_no_growth(chain: &Results, fixed: &Growth, uniform: &Growth) -> String {
         );
     } else if at(1) > chain.about.entropy_rate {
         reasons.push(format!(
-            "the first move from {} carries {} nats, a move in the long run {}, so entropy per step \
-             falls with length whatever is released: that of real walks by {} from 10 to 100 \
-             steps. The paper follows one real walk, which it does not print",
+            "the first move from {} carries {} nats, a move in the long run {}, so even the entropy \
+             of real walks falls with length, by {} from 10 to 100 steps, and that of releases with \
+             it. The paper follows one real walk, which it does not print",
             chain.subject.label(chain.subject.from),
             figure(at(1)),
             figure(chain.about.entropy_rate),

@@ -441,7 +441,8 @@ fn guarantees(chains: &[Results]) -> Section {
              any outcome when one real state is replaced. Per nat it is held against the bound that \
              the proof gives; for one substitution it is what an adversary gains who knows \
              everything else.{remark} Where a chain has too many pairs to compare, losses are upper \
-             bounds (≤)."
+             bounds (≤), and releases that are only drawn on maps are not audited: they keep what \
+             the proofs give."
         ))
         .table(
             &tables::guarantees(chains),

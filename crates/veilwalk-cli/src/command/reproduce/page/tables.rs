@@ -75,7 +75,7 @@ pub(super) fn comparison(chain: &Results, basis: Basis) -> Table {
     let mut table =
         Table::new(["ε", "mechanism", "wrong states", "mean distance", "entropy", "loss"]);
     for (setting, measured) in
-        chain.all().filter(|(s, m)| s.basis == basis && m.guarantee.is_some())
+        chain.all().filter(|(s, m)| s.basis == basis && m.fixed.mean_distance().is_some())
     {
         table.row([
             Cell::number(number(setting.epsilon), setting.epsilon),
