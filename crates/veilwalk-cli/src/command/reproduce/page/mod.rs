@@ -264,8 +264,8 @@ fn of_chain(page: &mut Page, chain: &Results) {
         "three",
         figures::entropy(chain, Basis::Epsilon, |m| &m.fixed, &chain.about.own_fixed),
         &format!(
-            "**Mean entropy of released walks by length**, at equal ε. The black line is the mean \
-                 of real walks, the band two standard deviations on either side. {}",
+            "**Mean entropy of released walks by length**, at equal ε. The line in the grey band is \
+                 the mean of real walks, the band two standard deviations on either side. {}",
             entropy_words(chain)
         ),
     ));
@@ -432,7 +432,7 @@ fn guarantees(chains: &[Results]) -> Section {
         true => String::new(),
         false => format!(
             " On {} radius 1 covers no pair at all: the promise is empty.",
-            empty.join(", ")
+            empty.join(" and ")
         ),
     };
     Section::new("guarantees", "Guarantees of all settings")
