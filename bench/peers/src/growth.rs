@@ -12,7 +12,7 @@ use veilwalk::chain::Grid;
 use veilwalk::distance::CacheSize;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start};
-use veilwalk_report::{Axis, Chart, Mark, Point, Series, Tone, side_by_side};
+use veilwalk_report::{Axis, Chart, Dash, Mark, Series, Tone, side_by_side};
 
 /// Crossings along each side: 10² to 10⁶ states, two sizes to each power of ten.
 const SIDES: [u32; 9] = [10, 18, 32, 56, 100, 178, 316, 562, 1000];
@@ -92,10 +92,9 @@ fn measure(side: u32, kind: Kind) -> Result<Measured> {
     let promise = Promise::within_radius("3".parse()?, "1".parse()?);
     let mechanism = Mechanism::new(model.clone(), Preset::Sharp.design(), promise)?;
     let set_up = started.elapsed();
-    let source = Source::seeded(1);
-    let mut releaser = Releaser::new(Arc::new(mechanism), &source, Start::First)?;
+    let mut releaser = Releaser::new(Arc::new(mechanism), &Source::system(), Start::First)?;
     let own = OwnWalks::new(model.chain());
-    let mut randomness = source.open([0; 32])?;
+    let mut randomness = Source::seeded(1).open([0; 32])?;
     let key = randomness.walk(b"real");
     let words = randomness.at(&key, 0, None);
     let mut times = Vec::with_capacity(WALKS * STEPS);
@@ -127,23 +126,26 @@ fn draw(all: &[Measured]) -> String {
         let y = Axis::log(unit).from(least);
         Chart::new(title, Axis::log("states"), y).narrow().height(180.0)
     };
-    let series = |kind: Kind| {
-        let tone = if kind == Kind::Tables { Tone::Vermilion } else { Tone::Blue };
-        Series::new(kind.name(), tone)
+    let line = |kind: Kind, value: fn(&Measured) -> f64| {
+        let measured = all.iter().filter(|m| m.kind == kind);
+        Mark::line(measured.map(|m| (m.states as f64, value(m))).collect())
     };
-    let with = |mut chart: Chart, value: fn(&Measured) -> f64| {
-        for kind in [Kind::Tables, Kind::OnDemand] {
-            let points = all.iter().filter(|m| m.kind == kind);
-            let points: Vec<(f64, f64)> = points.map(|m| (m.states as f64, value(m))).collect();
-            let dots = points.iter().map(|&(x, y)| Point { x, y, error: 0.0 }).collect();
-            chart =
-                chart.with(series(kind), Mark::line(points)).with(series(kind), Mark::Points(dots));
-        }
-        chart.to_svg()
+    let series = |kind: Kind| match kind {
+        Kind::Tables => Series::new(kind.name(), Tone::Vermilion),
+        Kind::OnDemand => Series::new(kind.name(), Tone::Blue),
     };
+    let both = |chart: Chart, value: fn(&Measured) -> f64| {
+        [Kind::Tables, Kind::OnDemand]
+            .into_iter()
+            .fold(chart, |chart, kind| chart.with(series(kind), line(kind, value)))
+    };
+    let micros = |m: &Measured| m.median.as_secs_f64() * 1e6;
+    let rare = |m: &Measured| m.p99.as_secs_f64() * 1e6;
+    let slow = Series::new("99th percentile", Tone::Blue).dash(Dash::Dashed);
+    let steps = both(chart("A step, median", "microseconds", 0.01), micros);
     side_by_side(&[
-        with(chart("Set-up", "seconds", 1e-5), |m| m.set_up.as_secs_f64()),
-        with(chart("A step, median", "microseconds", 0.1), |m| m.median.as_secs_f64() * 1e6),
-        with(chart("Memory", "MiB", 1.0), |m| m.resident_mib),
+        both(chart("Set-up", "seconds", 1e-5), |m| m.set_up.as_secs_f64()).to_svg(),
+        steps.with(slow, line(Kind::OnDemand, rare)).to_svg(),
+        both(chart("Memory", "MiB", 1.0), |m| m.resident_mib).to_svg(),
     ])
 }

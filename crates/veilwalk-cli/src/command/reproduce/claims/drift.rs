@@ -8,7 +8,7 @@ use crate::command::reproduce::measure::DriftShares;
 use crate::command::reproduce::results::Results;
 
 /// Of the pairs that can drift together, how many are nearly all.
-const NEARLY_ALL: f64 = 0.9;
+const NEARLY_ALL: f64 = 0.95;
 
 pub(super) fn drift(chain: &Results) -> Option<Claim> {
     let shares: Vec<f64> = chain.drift(Preset::Paper).iter().map(|(_, d)| d.negative).collect();
