@@ -70,8 +70,9 @@ impl WithSimd for Relax<'_> {
         // Lengths are part of the types here, so that the compiler unrolls the loops over rows and
         // vectors: only then are they registers.
         let (out, left) = (self.out.0.as_chunks_mut::<ROWS>().0, self.left.0.as_chunks::<ROWS>().0);
-        for column in (0..SIDE / S::U32_LANES).step_by(VECTORS) {
-            for (out, left) in out.iter_mut().zip(left) {
+        // All of the right tile is read again for each few rows, and half the nearest cache holds it.
+        for (out, left) in out.iter_mut().zip(left) {
+            for column in (0..SIDE / S::U32_LANES).step_by(VECTORS) {
                 let mut best: [[S::u32s; VECTORS]; ROWS] =
                     std::array::from_fn(|row| vectors::<S>(&out[row], column));
                 for (k, right) in self.right.0.iter().enumerate() {
