@@ -146,15 +146,87 @@ impl Batch {
 
 /// The labels of a chain, for quick lookup.
 #[derive(Debug)]
-pub(super) struct Labels(HashMap<Box<[u8]>, StateId>);
+pub(super) struct Labels {
+    short: HashMap<u64, StateId>,
+    long: HashMap<Box<[u8]>, StateId>,
+}
 
 impl Labels {
+    /// Labels of up to this many bytes are looked up as one number.
+    const SHORT: usize = 7;
+
     pub(super) fn new(chain: &Chain) -> Self {
-        Self(chain.states().map(|s| (chain.label(s).as_bytes().into(), s)).collect())
+        let (mut short, mut long) = (HashMap::new(), HashMap::new());
+        for state in chain.states() {
+            let label = chain.label(state).as_bytes();
+            match label.len() {
+                0..=Self::SHORT => short.insert(Self::number(label, 0..label.len()), state),
+                _ => long.insert(label.into(), state),
+            };
+        }
+        Self { short, long }
     }
 
     #[inline]
     pub(super) fn get(&self, label: &[u8]) -> Option<StateId> {
-        self.0.get(label).copied()
+        self.get_at(label, 0..label.len())
+    }
+
+    /// The state whose label is at this place in a text.
+    #[inline]
+    pub(super) fn get_at(&self, text: &[u8], label: Range<usize>) -> Option<StateId> {
+        match label.len() {
+            0..=Self::SHORT => self.short.get(&Self::number(text, label)).copied(),
+            _ => self.long.get(&text[label]).copied(),
+        }
+    }
+
+    /// A short label as a number: its bytes, and above them how many there are.
+    #[inline]
+    fn number(text: &[u8], label: Range<usize>) -> u64 {
+        let length = label.len();
+        let bytes = match text[label.start..].first_chunk() {
+            // What follows the label is cut off.
+            Some(&bytes) => u64::from_le_bytes(bytes) & ((1 << (8 * length)) - 1),
+            None => {
+                let mut bytes = [0; 8];
+                bytes[..length].copy_from_slice(&text[label]);
+                u64::from_le_bytes(bytes)
+            }
+        };
+        bytes | (length as u64) << (8 * Self::SHORT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use veilwalk::chain::{ChainBuilder, Entries};
+
+    use super::*;
+
+    #[test]
+    fn labels_are_found_wherever_they_stand() {
+        let labels =
+            ["a", "b", "a\0", "aaaaaaa", "aaaaaaaa", "aaaaaab", "é", "a longer label than any"];
+        let mut builder = ChainBuilder::new(Entries::Counts);
+        let ids: Vec<_> = labels.iter().map(|label| builder.state(label)).collect();
+        for (i, &from) in ids.iter().enumerate() {
+            builder.transition(from, ids[(i + 1) % ids.len()], 1.0).unwrap();
+        }
+        let chain = builder.build(Default::default()).unwrap().0;
+        let known = Labels::new(&chain);
+        for label in labels {
+            let expected = chain.states().find(|&state| chain.label(state) == label);
+            assert!(expected.is_some());
+            assert_eq!(known.get(label.as_bytes()), expected, "{label:?}");
+            for (before, after) in [("", "aa"), ("a", "aaaaaaaaaaaaaaaa"), ("a,", "\n")] {
+                let text = format!("{before}{label}{after}");
+                let place = before.len()..before.len() + label.len();
+                assert_eq!(known.get_at(text.as_bytes(), place), expected, "{label:?} in {text:?}");
+            }
+        }
+        for other in ["", "c", "a\0\0", "aa", "aaaaaac", "aaaaaaaaa", "\0"] {
+            assert_eq!(known.get(other.as_bytes()), None, "{other:?}");
+        }
     }
 }

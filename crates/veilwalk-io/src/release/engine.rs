@@ -12,7 +12,7 @@ use veilwalk::Chain;
 use veilwalk::random::Unavailable;
 use veilwalk::session::{BlockReleaser, Releaser};
 
-use super::answer::{Answer, Format, TextFormat};
+use super::answer::{Answer, Format};
 use super::batch::{Batch, Ids, Labels, WalkId};
 use super::block_shard::{BlockReleased, BlockShard, Emission, Waiting, chunks, in_order};
 use super::input::{Known, Part, Parts, WalkInput};
@@ -20,6 +20,7 @@ use super::parse::TextParser;
 use super::parse_columns::ColumnParser;
 use super::shard::{Deal, Moves, PartPlace, PerThread, Refused, Released, Shard};
 use super::sink::{Piece, ReleaseOutput, Sink};
+use super::text_format::TextFormat;
 use super::{ReleaseError, ReleaseProgress, Releasing, Tally, WalkRelease};
 use crate::columns::{ColumnFormat, Shape, arrow_error};
 use crate::read_error::{ReadError, ReadErrorKind};

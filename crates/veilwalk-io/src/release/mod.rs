@@ -20,6 +20,7 @@ mod block_shard;
 mod cutter;
 mod engine;
 mod input;
+mod marks;
 mod one_by_one;
 mod parse;
 mod parse_columns;
@@ -27,6 +28,7 @@ mod shard;
 mod sink;
 #[cfg(test)]
 mod tests;
+mod text_format;
 
 use std::error::Error;
 use std::io::Write;
