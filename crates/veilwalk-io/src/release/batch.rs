@@ -147,7 +147,9 @@ impl Batch {
 /// The labels of a chain, for quick lookup.
 #[derive(Debug)]
 pub(super) struct Labels {
-    short: HashMap<u64, StateId>,
+    /// Short labels as numbers, each in the first free slot from its own on; zero where a slot is free.
+    /// At least half of them are.
+    slots: Vec<(u64, StateId)>,
     long: HashMap<Box<[u8]>, StateId>,
 }
 
@@ -156,15 +158,19 @@ impl Labels {
     const SHORT: usize = 7;
 
     pub(super) fn new(chain: &Chain) -> Self {
-        let (mut short, mut long) = (HashMap::new(), HashMap::new());
+        let slots = vec![(0, StateId::new(0)); (2 * chain.len()).next_power_of_two()];
+        let mut labels = Self { slots, long: HashMap::new() };
         for state in chain.states() {
             let label = chain.label(state).as_bytes();
-            match label.len() {
-                0..=Self::SHORT => short.insert(Self::number(label, 0..label.len()), state),
-                _ => long.insert(label.into(), state),
-            };
+            if let 1..=Self::SHORT = label.len() {
+                let number = Self::number(label, 0..label.len());
+                let slot = labels.slot(number);
+                labels.slots[slot] = (number, state);
+            } else {
+                labels.long.insert(label.into(), state);
+            }
         }
-        Self { short, long }
+        labels
     }
 
     #[inline]
@@ -175,10 +181,26 @@ impl Labels {
     /// The state whose label is at this place in a text.
     #[inline]
     pub(super) fn get_at(&self, text: &[u8], label: Range<usize>) -> Option<StateId> {
-        match label.len() {
-            0..=Self::SHORT => self.short.get(&Self::number(text, label)).copied(),
-            _ => self.long.get(&text[label]).copied(),
+        if let 1..=Self::SHORT = label.len() {
+            let number = Self::number(text, label);
+            let (found, state) = self.slots[self.slot(number)];
+            (found == number).then_some(state)
+        } else {
+            self.long.get(&text[label]).copied()
         }
+    }
+
+    /// The slot of a short label, or the free one where it would be.
+    #[inline]
+    fn slot(&self, number: u64) -> usize {
+        // An odd number without a pattern; the highest bits of the product depend on all bytes.
+        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+        let last = self.slots.len() - 1;
+        let mut slot = (number.wrapping_mul(MIX) >> 32) as usize & last;
+        while self.slots[slot].0 != number && self.slots[slot].0 != 0 {
+            slot = (slot + 1) & last;
+        }
+        slot
     }
 
     /// A short label as a number: its bytes, and above them how many there are.

@@ -22,12 +22,16 @@ pub(super) struct TextFormat {
     ends: Vec<Box<[u8]>>,
     /// The same in one size, if they fit and nothing is kept.
     short_ends: Option<Vec<Padded<END>>>,
+    longest_end: usize,
     kept: usize,
 }
 
 /// How much of a row is copied at a time: up to the state, and from there on.
 const START: usize = 64;
 const END: usize = 32;
+
+/// The largest number of a step has this many digits.
+const MOST_DIGITS: usize = 20;
 
 impl TextFormat {
     pub(super) fn new(text: RowText, chain: &Chain, kept: usize) -> Self {
@@ -42,7 +46,8 @@ impl TextFormat {
         let ends: Vec<_> = chain.states().map(end).collect();
         let short = || ends.iter().map(|end| Padded::new(end)).collect();
         let short_ends = if kept == 0 { short() } else { None };
-        Self { text, ends, short_ends, kept }
+        let longest_end = ends.iter().map(|end| end.len()).max().unwrap_or(0);
+        Self { text, ends, short_ends, longest_end, kept }
     }
 
     pub(super) fn format(&self, answer: &Answer) -> Result<Vec<u8>, ArrowError> {
@@ -64,18 +69,16 @@ impl TextFormat {
             start.clear();
             self.text.push_start(&mut start, batch.name(run));
             let count = run.states as usize;
-            let last_step = first_step + u64::from(run.states);
-            let longest = start.len() + digits.format(last_step).len();
+            let longest = start.len() + MOST_DIGITS;
             // Copies write more than they need to, so room is left for the longest after the last.
-            let room = at + count * (longest + END) + START + END;
+            let room = at + count * (longest + self.longest_end) + START + END;
             if out.len() < room {
                 out.resize(room.max(2 * out.len()), 0);
             }
             let step_at = start.len();
-            start.extend_from_slice(digits.format(first_step).as_bytes());
-            if longest <= START
-                && let Some(mut start) = Padded::<START>::new(&start)
-            {
+            if count > 1 && longest <= START {
+                start.extend_from_slice(digits.format(first_step).as_bytes());
+                let mut start = Padded::<START>::new(&start).expect("no longer than the longest");
                 for state in states.by_ref().take(count) {
                     start.copy_to(&mut out, &mut at);
                     ends[state.index()].copy_to(&mut out, &mut at);
@@ -83,11 +86,8 @@ impl TextFormat {
                 }
             } else {
                 for (step, state) in (first_step..).zip(states.by_ref().take(count)) {
-                    let pieces = [
-                        &start[..step_at],
-                        digits.format(step).as_bytes(),
-                        &self.ends[state.index()],
-                    ];
+                    let digits = digits.format(step).as_bytes();
+                    let pieces = [&start[..], digits, &self.ends[state.index()]];
                     for piece in pieces {
                         out[at..at + piece.len()].copy_from_slice(piece);
                         at += piece.len();
