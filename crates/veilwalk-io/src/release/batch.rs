@@ -179,24 +179,30 @@ impl Labels {
     }
 
     /// The state whose label is at this place in a text.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get_at(&self, text: &[u8], label: Range<usize>) -> Option<StateId> {
         if let 1..=Self::SHORT = label.len() {
             let number = Self::number(text, label);
             let (found, state) = self.slots[self.slot(number)];
             (found == number).then_some(state)
         } else {
-            self.long.get(&text[label]).copied()
+            self.get_long(&text[label])
         }
     }
 
+    /// Apart from the quick way, so that there is little to that.
+    #[inline(never)]
+    fn get_long(&self, label: &[u8]) -> Option<StateId> {
+        self.long.get(label).copied()
+    }
+
     /// The slot of a short label, or the free one where it would be.
-    #[inline]
+    #[inline(always)]
     fn slot(&self, number: u64) -> usize {
         // An odd number without a pattern; the highest bits of the product depend on all bytes.
         const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
         let last = self.slots.len() - 1;
-        let mut slot = (number.wrapping_mul(MIX) >> 32) as usize & last;
+        let mut slot = number.wrapping_mul(MIX).rotate_left(u64::BITS / 2) as usize & last;
         while self.slots[slot].0 != number && self.slots[slot].0 != 0 {
             slot = (slot + 1) & last;
         }
@@ -204,7 +210,7 @@ impl Labels {
     }
 
     /// A short label as a number: its bytes, and above them how many there are.
-    #[inline]
+    #[inline(always)]
     fn number(text: &[u8], label: Range<usize>) -> u64 {
         let length = label.len();
         let bytes = match text[label.start..].first_chunk() {

@@ -26,6 +26,9 @@ pub(super) struct TextParser<'a> {
 /// Something out of the ordinary.
 struct Unusual;
 
+/// Tables of up to this many columns are cut where they stand.
+const MOST_FIELDS: usize = 63;
+
 impl TextParser<'_> {
     pub(super) fn parse(&self, block: TextBlock) -> Result<Batch, ReadError> {
         let first_line = block.first_line;
@@ -71,7 +74,10 @@ impl TextParser<'_> {
         let mut last_name: &[u8] = &[];
         // Where the fields of the current line start, and where the last of them ends, with one byte
         // between two fields.
-        let mut starts = vec![0; fields + 1];
+        let mut starts = [0; MOST_FIELDS + 1];
+        if fields > MOST_FIELDS {
+            return Err(Unusual);
+        }
         let (mut line, mut at, mut field) = (first_line, 0, 1);
         for mark in Marks::new(text, delimiter) {
             if text[mark] != b'\n' {
@@ -82,11 +88,13 @@ impl TextParser<'_> {
                 field += 1;
                 continue;
             }
-            let end = if mark > at && text[mark - 1] == b'\r' { mark - 1 } else { mark };
+            let end = mark - usize::from(text[..mark].ends_with(b"\r"));
             if field == fields {
                 starts[0] = at;
                 starts[fields] = end + 1;
-                let place = |column: usize| starts[column]..starts[column + 1] - 1;
+                // The remainders tell the compiler that the places are there.
+                let start = |column: usize| starts[column % starts.len()];
+                let place = |column: usize| start(column)..start(column + 1) - 1;
                 let (name, label) = (place(trajectory), place(state));
                 if name.is_empty() || label.is_empty() {
                     return Err(Unusual);

@@ -1,8 +1,8 @@
 //! From released states to rows of text.
 //!
-//! The rows of a run differ in their step and their state alone. So what stands before the state is
-//! kept from row to row, and counted up where it stands; and what follows is one of as many pieces as
-//! there are states. Pieces are padded, so that a copy has a length that the compiler knows.
+//! The rows of a run differ in their step and their state alone. So a row is three pieces: one that
+//! stays the same for the run, digits that are counted up, and one of as many pieces as there are
+//! states. Pieces are padded, so that a copy has a length that the compiler knows.
 
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -26,8 +26,8 @@ pub(super) struct TextFormat {
     kept: usize,
 }
 
-/// How much of a row is copied at a time: up to the state, and from there on.
-const START: usize = 64;
+/// How much of a row is copied at a time: up to the step, and from the state on.
+const START: usize = 48;
 const END: usize = 32;
 
 /// The largest number of a step has this many digits.
@@ -75,14 +75,16 @@ impl TextFormat {
             if out.len() < room {
                 out.resize(room.max(2 * out.len()), 0);
             }
-            let step_at = start.len();
-            if count > 1 && longest <= START {
-                start.extend_from_slice(digits.format(first_step).as_bytes());
-                let mut start = Padded::<START>::new(&start).expect("no longer than the longest");
+            let last_step = first_step + u64::from(run.states);
+            if count > 1
+                && let Some(start) = Padded::<START>::new(&start)
+                && let (Some(mut step), Some(_)) = (Digits::new(first_step), Digits::new(last_step))
+            {
                 for state in states.by_ref().take(count) {
                     start.copy_to(&mut out, &mut at);
+                    step.copy_to(&mut out, &mut at);
                     ends[state.index()].copy_to(&mut out, &mut at);
-                    start.count_up(step_at);
+                    step.count_up();
                 }
             } else {
                 for (step, state) in (first_step..).zip(states.by_ref().take(count)) {
@@ -156,27 +158,46 @@ impl<const SIZE: usize> Padded<SIZE> {
         out[*at..][..SIZE].copy_from_slice(&self.bytes);
         *at += self.length;
     }
+}
 
-    /// Adds one to the decimal number that starts here and goes to the end. There is room for one more
-    /// digit if it needs one.
+/// A number of up to eight digits. They stay in a register: counted up in memory, they would have to
+/// get there before they could be copied.
+#[derive(Clone, Copy, Debug)]
+struct Digits {
+    number: u64,
+    /// The first digit in the lowest byte.
+    text: u64,
+    length: usize,
+}
+
+impl Digits {
+    const MOST: usize = size_of::<u64>();
+
+    /// Nothing if they are too many.
+    fn new(number: u64) -> Option<Self> {
+        let mut digits = itoa::Buffer::new();
+        let Padded { bytes, length } =
+            Padded::<{ Self::MOST }>::new(digits.format(number).as_bytes())?;
+        Some(Self { number, text: u64::from_le_bytes(bytes), length })
+    }
+
+    /// Writes the digits, and zeros over what is yet to be written.
     #[inline(always)]
-    fn count_up(&mut self, start: usize) {
-        let mut place = self.length - 1;
-        if self.bytes[place] != b'9' {
-            self.bytes[place] += 1;
-            return;
+    fn copy_to(&self, out: &mut [u8], at: &mut usize) {
+        out[*at..][..Self::MOST].copy_from_slice(&self.text.to_le_bytes());
+        *at += self.length;
+    }
+
+    /// The next number, which must not have too many digits.
+    #[inline(always)]
+    fn count_up(&mut self) {
+        let last = 8 * (self.length as u32 - 1);
+        self.number += 1;
+        if (self.text >> last) as u8 == b'9' {
+            *self = Self::new(self.number).expect("as many digits as the last step at most");
+        } else {
+            self.text += 1 << last;
         }
-        while self.bytes[place] == b'9' {
-            self.bytes[place] = b'0';
-            if place == start {
-                self.bytes[place] = b'1';
-                self.bytes[self.length] = b'0';
-                self.length += 1;
-                return;
-            }
-            place -= 1;
-        }
-        self.bytes[place] += 1;
     }
 }
 
@@ -216,7 +237,7 @@ mod tests {
         #[test]
         fn pieces_make_the_same_rows(
             runs in vec(("[a-z,\"]{1,5}|[a-z]{40,70}", 0_usize..120, 0_u64..1200), 0..6),
-            far in prop_oneof![Just(0), Just(u64::MAX / 2)],
+            far in prop_oneof![Just(0), Just(99_999_000), Just(u64::MAX / 2)],
             format in prop_oneof![Just(WalkFormat::Csv), Just(WalkFormat::Ndjson)],
         ) {
             let chain = Chain::credit();
