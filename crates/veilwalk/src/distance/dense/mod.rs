@@ -68,14 +68,13 @@ fn moves(chain: &Chain, row: usize, column: usize) -> Tile {
 /// all its distances are known.
 fn turn(tile: &Tile, from: usize, states: usize, band: &mut [Nats]) -> bool {
     let (first, end) = (from * SIDE, ((from + 1) * SIDE).min(states));
-    let mut largest = 0;
-    for (to, row) in band.chunks_mut(states).enumerate() {
-        for (slot, distances) in row[first..end].iter_mut().zip(&tile.0) {
-            largest = largest.max(distances[to]);
-            *slot = Nats::from_units(distances[to]);
-        }
-    }
-    largest < FAR
+    let tile = tile.turned();
+    band.chunks_mut(states).zip(&tile.0).all(|(row, distances)| {
+        let row = &mut row[first..end];
+        let distances = &distances[..row.len()];
+        row.iter_mut().zip(distances).for_each(|(slot, &units)| *slot = Nats::from_units(units));
+        distances.iter().all(|&units| units < FAR)
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //! a product soon gets down to parts that fit into it and does all it has to do with them, and the
 //! quarters of a result can be worked on at the same time.
 
+use rayon::prelude::*;
+
 use super::tile::Tile;
 
 /// Tiles along the side of a matrix from which on its parts are worth a thread of their own.
@@ -76,32 +78,48 @@ fn quarters_mut(rows: usize, columns: usize, tiles: &mut [Tile]) -> [&mut [Tile]
     [a, b, c, d]
 }
 
-/// Shortest paths among the states of a square matrix, by Kleene's rule for its quarters: first the
-/// ways that stay in the first half of the states, then those that go through it from the second half
-/// to the second, then those that stay in the second with these, then those that go through that.
+/// Shortest paths among the states of a square matrix.
 pub(super) fn close(side: usize, tiles: &mut [Tile]) {
+    // The largest copies are of two quarters; all others fit where those are.
+    let [_, b, c] = quarters(side, side);
+    let mut copies: Vec<Tile> = (0..b + c).into_par_iter().map(|_| Tile::EMPTY).collect();
+    close_with(side, tiles, &mut copies);
+}
+
+/// By Kleene's rule for the quarters of a matrix: first the ways that stay in the first half of the
+/// states, then those that go through it from the second half to the second, then those that stay in
+/// the second with these, then those that go through that.
+fn close_with(side: usize, tiles: &mut [Tile], copies: &mut [Tile]) {
     if let [tile] = tiles {
         return tile.close();
     }
     let first = half(side);
     let second = side - first;
     let [a, b, c, d] = quarters_mut(side, side, tiles);
-    close(first, a);
+    close_with(first, a, copies);
     let closed = Matrix::new(first, first, a);
-    let (from, to) = (b.to_vec(), c.to_vec());
+    let (from, to) = copy(b, c, copies);
     rayon::join(
-        || relax(b, closed, Matrix::new(first, second, &from)),
-        || relax(c, Matrix::new(second, first, &to), closed),
+        || relax(b, closed, Matrix::new(first, second, from)),
+        || relax(c, Matrix::new(second, first, to), closed),
     );
     relax(d, Matrix::new(second, first, c), Matrix::new(first, second, b));
-    close(second, d);
+    close_with(second, d, copies);
     let closed = Matrix::new(second, second, d);
-    let (from, to) = (b.to_vec(), c.to_vec());
+    let (from, to) = copy(b, c, copies);
     rayon::join(
-        || relax(b, Matrix::new(first, second, &from), closed),
-        || relax(c, closed, Matrix::new(second, first, &to)),
+        || relax(b, Matrix::new(first, second, from), closed),
+        || relax(c, closed, Matrix::new(second, first, to)),
     );
     relax(a, Matrix::new(first, second, b), Matrix::new(second, first, c));
+}
+
+/// Two quarters as they are now.
+fn copy<'a>(b: &[Tile], c: &[Tile], copies: &'a mut [Tile]) -> (&'a [Tile], &'a [Tile]) {
+    let (from, rest) = copies.split_at_mut(b.len());
+    let to = &mut rest[..c.len()];
+    rayon::join(|| from.copy_from_slice(b), || to.copy_from_slice(c));
+    (from, to)
 }
 
 /// `out = min(out, left ⊗ right)`: the best way through any state between the two.

@@ -44,6 +44,17 @@ impl Tile {
         );
     }
 
+    /// With rows as columns.
+    pub(super) fn turned(&self) -> Self {
+        let mut turned = Self::EMPTY;
+        for (row, distances) in self.0.iter().enumerate() {
+            for (column, &distance) in distances.iter().enumerate() {
+                turned.0[column][row] = distance;
+            }
+        }
+        turned
+    }
+
     /// `self = min(self, left ⊗ right)`: the best way through any state between the two.
     pub(super) fn relax(&mut self, left: &Self, right: &Self) {
         Arch::new().dispatch(Relax { out: self, left, right });
