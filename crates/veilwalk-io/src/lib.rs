@@ -42,6 +42,7 @@
 mod chain_file;
 mod columns;
 mod compression;
+mod early_sync;
 mod initial_file;
 mod ledger;
 mod lines;

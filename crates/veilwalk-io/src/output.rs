@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, SpooledTempFile};
 
+use crate::early_sync::EarlySync;
 use crate::write_error::{WriteError, WriteErrorKind};
 
 /// A file that is written in full before it takes its name.
@@ -22,7 +23,7 @@ use crate::write_error::{WriteError, WriteErrorKind};
 pub struct AtomicFile {
     name: String,
     target: PathBuf,
-    out: BufWriter<NamedTempFile>,
+    out: BufWriter<EarlySync>,
 }
 
 impl AtomicFile {
@@ -66,7 +67,8 @@ impl AtomicFile {
             let set = file.as_file().set_permissions(permissions);
             set.map_err(|error| fail(WriteErrorKind::Io(error)))?;
         }
-        Ok(Self { out: BufWriter::with_capacity(Self::BUFFER, file), target, name })
+        let out = BufWriter::with_capacity(Self::BUFFER, EarlySync::new(file));
+        Ok(Self { out, target, name })
     }
 
     /// The path as it was given.
@@ -78,7 +80,7 @@ impl AtomicFile {
     /// Where the file is until the commit, for whoever has to end the program without dropping it.
     #[must_use]
     pub fn temporary(&self) -> &Path {
-        self.out.get_ref().path()
+        self.out.get_ref().file().path()
     }
 
     /// Writes everything to the disk, and gives the file its name.
@@ -89,8 +91,8 @@ impl AtomicFile {
     pub fn commit(self) -> Result<(), WriteError> {
         let Self { name, target, out } = self;
         let fail = |error| WriteError::io(&name, error);
-        let file = out.into_inner().map_err(|error| fail(error.into_error()))?;
-        file.as_file().sync_all().map_err(fail)?;
+        let early = out.into_inner().map_err(|error| fail(error.into_error()))?;
+        let file = early.finish().map_err(fail)?;
         file.persist(&target).map_err(|error| fail(error.error))?;
         sync_directory(directory_of(&target)).map_err(fail)
     }

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::ArrowError;
-use veilwalk::{Chain, StateId};
+use arrow_array::{ArrayRef, Int64Array, StringArray};
 
 use super::batch::{Batch, Kept, Run};
 use super::block_shard::Emission;
 use super::shard::{Deal, Released, shard_of};
 use super::sink::Piece;
+use super::text_format::TextFormat;
 use crate::columns::{ColumnFormat, ColumnRows, Shape, arrow_error};
 use crate::compression::Compression;
 use crate::read_error::Place;
-use crate::row_text::RowText;
 use crate::write_error::WriteError;
 
 /// A batch after its release: its states are the released ones.
@@ -124,84 +121,4 @@ fn columns_of(answer: &Answer, shape: Shape, kept: usize) -> ColumnRows<'_> {
         }
     };
     ColumnRows { names, steps, states: &batch.states, lengths, kept: answer.kept_columns(kept) }
-}
-
-/// Writes answers as text.
-#[derive(Debug)]
-pub(super) struct TextFormat {
-    text: RowText,
-    /// For each state, all that follows the number of the step in a row without kept values.
-    ends: Vec<Box<[u8]>>,
-    kept: usize,
-}
-
-impl TextFormat {
-    pub(super) fn new(text: RowText, chain: &Chain, kept: usize) -> Self {
-        let end = |state: StateId| {
-            let mut piece = Vec::new();
-            text.push_state(&mut piece, chain.label(state));
-            if kept == 0 {
-                text.push_rest(&mut piece, []);
-            }
-            piece.into_boxed_slice()
-        };
-        let ends = chain.states().map(end).collect();
-        Self { text, ends, kept }
-    }
-
-    fn format(&self, answer: &Answer) -> Result<Vec<u8>, ArrowError> {
-        let Answer { batch, first_steps } = answer;
-        let mut out = Vec::with_capacity(2 * batch.text.len() + 16 * batch.states.len());
-        let kept = Shown::new(batch)?;
-        let mut start = Vec::new();
-        let mut digits = itoa::Buffer::new();
-        let mut row = 0;
-        for (number, (run, &first_step)) in batch.runs.iter().zip(first_steps).enumerate() {
-            start.clear();
-            self.text.push_start(&mut start, batch.name(run));
-            for step in first_step..first_step + u64::from(run.states) {
-                out.extend_from_slice(&start);
-                out.extend_from_slice(digits.format(step).as_bytes());
-                out.extend_from_slice(&self.ends[batch.states[row].index()]);
-                match &kept {
-                    _ if self.kept == 0 => {}
-                    Shown::Text(places) => {
-                        let values = &places[row * self.kept..(row + 1) * self.kept];
-                        let values = values.iter().map(|&place| batch.text_at(place));
-                        self.text.push_rest(&mut out, values);
-                    }
-                    Shown::Columns(columns) => {
-                        let at = if batch.shape == Shape::Lists { number } else { row };
-                        let values: Result<Vec<String>, _> =
-                            columns.iter().map(|column| column.value(at).try_to_string()).collect();
-                        self.text.push_rest(&mut out, values?.iter().map(String::as_str));
-                    }
-                }
-                row += 1;
-            }
-        }
-        Ok(out)
-    }
-}
-
-/// Kept values that can be shown as text.
-enum Shown<'a> {
-    Text(&'a [(u32, u32)]),
-    Columns(Vec<ArrayFormatter<'a>>),
-}
-
-impl<'a> Shown<'a> {
-    const OPTIONS: FormatOptions<'static> = FormatOptions::new().with_null("");
-
-    fn new(batch: &'a Batch) -> Result<Self, ArrowError> {
-        Ok(match &batch.kept {
-            Kept::Text(places) => Self::Text(places),
-            Kept::Columns(columns) => {
-                let shown = |column: &'a ArrayRef| {
-                    ArrayFormatter::try_new(column as &dyn Array, &Self::OPTIONS)
-                };
-                Self::Columns(columns.iter().map(shown).collect::<Result<_, _>>()?)
-            }
-        })
-    }
 }

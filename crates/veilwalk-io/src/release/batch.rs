@@ -146,15 +146,115 @@ impl Batch {
 
 /// The labels of a chain, for quick lookup.
 #[derive(Debug)]
-pub(super) struct Labels(HashMap<Box<[u8]>, StateId>);
+pub(super) struct Labels {
+    /// Short labels as numbers, each in the first free slot from its own on; zero where a slot is free.
+    /// At least half of them are.
+    slots: Vec<(u64, StateId)>,
+    long: HashMap<Box<[u8]>, StateId>,
+}
 
 impl Labels {
+    /// Labels of up to this many bytes are looked up as one number.
+    const SHORT: usize = 7;
+
     pub(super) fn new(chain: &Chain) -> Self {
-        Self(chain.states().map(|s| (chain.label(s).as_bytes().into(), s)).collect())
+        let slots = vec![(0, StateId::new(0)); (2 * chain.len()).next_power_of_two()];
+        let mut labels = Self { slots, long: HashMap::new() };
+        for state in chain.states() {
+            let label = chain.label(state).as_bytes();
+            if let 1..=Self::SHORT = label.len() {
+                let number = Self::number(label, 0..label.len());
+                let slot = labels.slot(number);
+                labels.slots[slot] = (number, state);
+            } else {
+                labels.long.insert(label.into(), state);
+            }
+        }
+        labels
     }
 
     #[inline]
     pub(super) fn get(&self, label: &[u8]) -> Option<StateId> {
-        self.0.get(label).copied()
+        self.get_at(label, 0..label.len())
+    }
+
+    /// The state whose label is at this place in a text.
+    #[inline(always)]
+    pub(super) fn get_at(&self, text: &[u8], label: Range<usize>) -> Option<StateId> {
+        if let 1..=Self::SHORT = label.len() {
+            let number = Self::number(text, label);
+            let (found, state) = self.slots[self.slot(number)];
+            (found == number).then_some(state)
+        } else {
+            self.get_long(&text[label])
+        }
+    }
+
+    /// Apart from the quick way, so that there is little to that.
+    #[inline(never)]
+    fn get_long(&self, label: &[u8]) -> Option<StateId> {
+        self.long.get(label).copied()
+    }
+
+    /// The slot of a short label, or the free one where it would be.
+    #[inline(always)]
+    fn slot(&self, number: u64) -> usize {
+        // An odd number without a pattern; the highest bits of the product depend on all bytes.
+        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+        let last = self.slots.len() - 1;
+        let mut slot = number.wrapping_mul(MIX).rotate_left(u64::BITS / 2) as usize & last;
+        while self.slots[slot].0 != number && self.slots[slot].0 != 0 {
+            slot = (slot + 1) & last;
+        }
+        slot
+    }
+
+    /// A short label as a number: its bytes, and above them how many there are.
+    #[inline(always)]
+    fn number(text: &[u8], label: Range<usize>) -> u64 {
+        let length = label.len();
+        let bytes = match text[label.start..].first_chunk() {
+            // What follows the label is cut off.
+            Some(&bytes) => u64::from_le_bytes(bytes) & ((1 << (8 * length)) - 1),
+            None => {
+                let mut bytes = [0; 8];
+                bytes[..length].copy_from_slice(&text[label]);
+                u64::from_le_bytes(bytes)
+            }
+        };
+        bytes | (length as u64) << (8 * Self::SHORT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use veilwalk::chain::{ChainBuilder, Entries};
+
+    use super::*;
+
+    #[test]
+    fn labels_are_found_wherever_they_stand() {
+        let labels =
+            ["a", "b", "a\0", "aaaaaaa", "aaaaaaaa", "aaaaaab", "é", "a longer label than any"];
+        let mut builder = ChainBuilder::new(Entries::Counts);
+        let ids: Vec<_> = labels.iter().map(|label| builder.state(label)).collect();
+        for (i, &from) in ids.iter().enumerate() {
+            builder.transition(from, ids[(i + 1) % ids.len()], 1.0).unwrap();
+        }
+        let chain = builder.build(Default::default()).unwrap().0;
+        let known = Labels::new(&chain);
+        for label in labels {
+            let expected = chain.states().find(|&state| chain.label(state) == label);
+            assert!(expected.is_some());
+            assert_eq!(known.get(label.as_bytes()), expected, "{label:?}");
+            for (before, after) in [("", "aa"), ("a", "aaaaaaaaaaaaaaaa"), ("a,", "\n")] {
+                let text = format!("{before}{label}{after}");
+                let place = before.len()..before.len() + label.len();
+                assert_eq!(known.get_at(text.as_bytes(), place), expected, "{label:?} in {text:?}");
+            }
+        }
+        for other in ["", "c", "a\0\0", "aa", "aaaaaac", "aaaaaaaaa", "\0"] {
+            assert_eq!(known.get(other.as_bytes()), None, "{other:?}");
+        }
     }
 }

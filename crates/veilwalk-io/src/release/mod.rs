@@ -18,15 +18,20 @@ mod answer;
 mod batch;
 mod block_shard;
 mod cutter;
+mod ends;
 mod engine;
 mod input;
+mod marks;
 mod one_by_one;
 mod parse;
 mod parse_columns;
+mod second_stage;
 mod shard;
 mod sink;
 #[cfg(test)]
 mod tests;
+mod text_format;
+mod work;
 
 use std::error::Error;
 use std::io::Write;

@@ -7,8 +7,9 @@
 use veilwalk::Chain;
 
 use super::UnknownStates;
-use super::batch::{Batch, Ids, Kept, Labels};
+use super::batch::{Batch, Ids, Kept, Labels, Run};
 use super::cutter::TextBlock;
+use super::marks::Marks;
 use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::walks::{Layout, WalkReader};
 
@@ -24,6 +25,9 @@ pub(super) struct TextParser<'a> {
 
 /// Something out of the ordinary.
 struct Unusual;
+
+/// Tables of up to this many columns are cut where they stand.
+const MOST_FIELDS: usize = 63;
 
 impl TextParser<'_> {
     pub(super) fn parse(&self, block: TextBlock) -> Result<Batch, ReadError> {
@@ -53,57 +57,74 @@ impl TextParser<'_> {
         if !text.ends_with('\n') {
             text.push('\n');
         }
+        match self.cut(text.as_bytes(), first_line, delimiter) {
+            Ok(rows) => Ok(Batch { text, ..rows }),
+            Err(unusual) => Err((unusual, text)),
+        }
+    }
+
+    /// The rows of a text that ends in a newline, as a batch that lacks the text itself.
+    fn cut(&self, text: &[u8], first_line: u64, delimiter: u8) -> Result<Batch, Unusual> {
         let columns = &self.layout.columns;
         let (trajectory, state, kept) = (columns[0], columns[1], &columns[2..]);
         let fields = self.layout.header.len();
-        let bytes = text.len();
-        let mut batch = Batch::with_text(text, bytes / 12);
+        let mut batch = Batch::with_text(String::new(), text.len() / 8);
         let mut kept_places = Vec::new();
+        // The name of the run that the last row belongs to.
+        let mut last_name: &[u8] = &[];
         // Where the fields of the current line start, and where the last of them ends, with one byte
         // between two fields.
-        let mut starts: Vec<usize> = vec![0];
-        let (mut line, mut at) = (first_line, 0);
-        while at < bytes {
-            let text = batch.text.as_bytes();
-            let rest = &text[at..];
-            let mut end = 0;
-            for (place, &byte) in rest.iter().enumerate() {
-                if byte == delimiter {
-                    starts.push(at + place + 1);
-                } else if byte == b'\n' {
-                    end = place;
-                    break;
+        let mut starts = [0; MOST_FIELDS + 1];
+        if fields > MOST_FIELDS {
+            return Err(Unusual);
+        }
+        let (mut line, mut at, mut field) = (first_line, 0, 1);
+        for mark in Marks::new(text, delimiter) {
+            if text[mark] != b'\n' {
+                // Fields that are too many are counted only.
+                if let Some(start) = starts.get_mut(field) {
+                    *start = mark + 1;
                 }
+                field += 1;
+                continue;
             }
-            let next = at + end + 1;
-            let end = if end > 0 && rest[end - 1] == b'\r' { at + end - 1 } else { at + end };
-            starts.push(end + 1);
-            let mut unusual;
-            if starts.len() == fields + 1 {
-                let field = |column: usize| starts[column]..starts[column + 1] - 1;
-                let (name, label) = (field(trajectory), field(state));
-                unusual = name.is_empty() || label.is_empty();
-                match self.labels.get(&text[label]) {
+            let end = mark - usize::from(text[..mark].ends_with(b"\r"));
+            if field == fields {
+                starts[0] = at;
+                starts[fields] = end + 1;
+                // The remainders tell the compiler that the places are there.
+                let start = |column: usize| starts[column % starts.len()];
+                let place = |column: usize| start(column)..start(column + 1) - 1;
+                let (name, label) = (place(trajectory), place(state));
+                if name.is_empty() || label.is_empty() {
+                    return Err(Unusual);
+                }
+                match self.labels.get_at(text, label) {
                     Some(state) => {
+                        batch.states.push(state);
                         kept_places.extend(kept.iter().map(|&column| {
-                            let field = field(column);
-                            (field.start as u32, field.end as u32)
+                            let place = place(column);
+                            (place.start as u32, place.end as u32)
                         }));
-                        batch.push(self.ids, name, state, Place::Line(line));
+                        match batch.runs.last_mut() {
+                            Some(run) if *last_name == text[name.clone()] => run.states += 1,
+                            _ => {
+                                last_name = &text[name.clone()];
+                                let id = self.ids.of(last_name);
+                                let name = (name.start as u32, name.end as u32);
+                                let place = Place::Line(line);
+                                batch.runs.push(Run { id, name, states: 1, place });
+                            }
+                        }
                     }
                     None if self.unknown == UnknownStates::Skip => batch.skipped += 1,
-                    None => unusual = true,
+                    None => return Err(Unusual),
                 }
-            } else {
-                unusual = text[at..end].iter().any(|byte| !matches!(byte, b' ' | b'\r'));
+            } else if text[at..end].iter().any(|byte| !matches!(byte, b' ' | b'\r')) {
+                return Err(Unusual);
             }
-            if unusual {
-                return Err((Unusual, batch.text));
-            }
-            at = next;
+            (at, field) = (mark + 1, 1);
             line += 1;
-            starts.clear();
-            starts.push(at);
         }
         batch.kept = Kept::Text(kept_places);
         Ok(batch)

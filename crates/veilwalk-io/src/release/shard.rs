@@ -71,19 +71,21 @@ impl<'a> Moves<'a> {
 
     /// How many of these moves the chain does not have, the one from the state before included.
     pub(super) fn infeasible(&self, before: Option<StateId>, reals: &[StateId]) -> u64 {
-        let froms = before.iter().chain(reals);
-        let tos = &reals[usize::from(before.is_none()).min(reals.len())..];
-        froms.zip(tos).filter(|&(&from, &to)| !self.allows(from, to)).count() as u64
-    }
-
-    #[inline]
-    fn allows(&self, from: StateId, to: StateId) -> bool {
+        let first = before.zip(reals.first().copied());
+        let others = reals.windows(2).map(|pair| (pair[0], pair[1]));
         match self {
             Self::Bits { states, bits } => {
-                let place = from.index() * states + to.index();
-                bits[place / 64] >> (place % 64) & 1 == 1
+                let allows = |(from, to): (StateId, StateId)| {
+                    let place = from.index() * states + to.index();
+                    bits[place / 64] >> (place % 64) & 1
+                };
+                let moves = reals.len().saturating_sub(1) + usize::from(first.is_some());
+                moves as u64 - first.map_or(0, allows) - others.map(allows).sum::<u64>()
             }
-            Self::Chain(chain) => chain.allows(from, to),
+            Self::Chain(chain) => {
+                let infeasible = |&(from, to): &(StateId, StateId)| !chain.allows(from, to);
+                first.into_iter().chain(others).filter(infeasible).count() as u64
+            }
         }
     }
 }
@@ -278,5 +280,30 @@ impl<T> PerThread<T> {
         let thread = rayon::current_thread_index().unwrap_or(0);
         let mut own = self.0[thread].lock().unwrap_or_else(|broken| broken.into_inner());
         work(&mut own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infeasible_moves_are_counted_alike() {
+        let chain = Chain::credit();
+        let bits = Moves::new(&chain);
+        assert!(matches!(bits, Moves::Bits { .. }));
+        let reals: Vec<StateId> =
+            (0..60).map(|i| StateId::new(i * i * 7 / 3 % chain.len())).collect();
+        for length in [0, 1, 2, 60] {
+            for before in [None, Some(StateId::new(0)), Some(StateId::new(7))] {
+                let walk: Vec<StateId> =
+                    before.into_iter().chain(reals[..length].to_vec()).collect();
+                let moves = walk.windows(2).filter(|pair| !chain.allows(pair[0], pair[1]));
+                let expected = if length == 0 { 0 } else { moves.count() as u64 };
+                assert_eq!(bits.infeasible(before, &reals[..length]), expected);
+                assert_eq!(Moves::Chain(&chain).infeasible(before, &reals[..length]), expected);
+            }
+        }
+        assert!(bits.infeasible(None, &reals) > 0);
     }
 }

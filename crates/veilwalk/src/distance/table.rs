@@ -172,7 +172,9 @@ mod tests {
 
     #[test]
     fn blocks_and_searches_agree() {
-        for (states, one_in) in [(64, 1), (65, 2), (100, 3), (127, 20), (200, 8), (193, 50)] {
+        // From one tile to eleven: odd and even halves, and parts that threads share.
+        let few = [(64, 1), (65, 2), (100, 3), (127, 20), (200, 8), (193, 50), (257, 4), (449, 30)];
+        for (states, one_in) in few.into_iter().chain([(700, 2)]) {
             for seed in 0..3 {
                 let chain = scattered(states, one_in, seed);
                 let blocks = dense::all_pairs(&chain).expect("distances below the ceiling");

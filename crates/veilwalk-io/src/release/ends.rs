@@ -1,0 +1,82 @@
+//! The two ends of a release: a thread that reads ahead, and one that writes behind.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use super::input::{Part, Parts};
+use super::sink::{Piece, Sink};
+use super::{ReleaseError, ReleaseProgress, WalkRelease};
+use crate::read_error::ReadError;
+use crate::write_error::WriteError;
+
+/// What goes to the thread that writes.
+pub(super) enum Written {
+    Piece(Piece),
+    End,
+}
+
+/// Writes what comes, and finishes the output if the end comes too.
+pub(super) fn write_behind<W: Write + Send>(
+    mut sink: Sink<W>,
+    pieces: &Receiver<Written>,
+) -> Result<Option<W>, WriteError> {
+    for piece in pieces {
+        match piece {
+            Written::Piece(piece) => sink.write(piece)?,
+            Written::End => return sink.finish().map(Some),
+        }
+    }
+    Ok(None)
+}
+
+pub(super) type PartOrError = Result<Part, ReadError>;
+
+/// Reads on a thread of its own. It is not waited for: if the release ends early while a pipe is
+/// silent, the thread ends with the next byte or with the program.
+pub(super) fn read_ahead(mut input: Parts, ahead: usize) -> Receiver<PartOrError> {
+    let (send, parts) = sync_channel(ahead);
+    std::thread::spawn(move || {
+        while let Some(part) = input.next_part().transpose() {
+            let last = part.is_err();
+            if send.send(part).is_err() || last {
+                return;
+            }
+        }
+    });
+    parts
+}
+
+/// Waits for one part, and takes what else is there.
+pub(super) fn next_round(parts: &Receiver<PartOrError>, most: usize) -> Vec<PartOrError> {
+    let first = parts.recv().into_iter();
+    first.chain(parts.try_iter().take(most - 1)).collect()
+}
+
+/// Where pieces go, and what has been counted on the way.
+pub(super) struct Out {
+    pub(super) send: SyncSender<Written>,
+    pub(super) read: Arc<AtomicU64>,
+    pub(super) states: u64,
+}
+
+/// Why the stages end; nothing if the writer is gone, which then says why.
+pub(super) type Ended = Option<ReleaseError>;
+
+impl Out {
+    pub(super) fn write(&self, pieces: Result<Vec<Piece>, WriteError>) -> Result<(), Ended> {
+        for piece in pieces.map_err(|error| Some(error.into()))? {
+            self.send.send(Written::Piece(piece)).map_err(|_| None)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn watch(&self, release: &WalkRelease<'_>) -> Result<(), Ended> {
+        let bytes = self.read.load(Ordering::Relaxed);
+        match (release.watch)(ReleaseProgress { bytes, states: self.states }).is_break() {
+            true => Err(Some(ReleaseError::Stopped)),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The second stage: every shard releases its runs of a round.
+
+use hashbrown::HashTable;
+use rayon::prelude::*;
+use veilwalk::session::BlockReleaser;
+
+use super::ReleaseError;
+use super::answer::Answer;
+use super::batch::Batch;
+use super::block_shard::{BlockShard, Emission, Waiting, chunks};
+use super::ends::{Ended, Out};
+use super::engine::Engine;
+use super::input::Known;
+use super::shard::{PartPlace, PerThread, Refused, Shard};
+use super::work::{Parsed, Reached, ReleasedPart, Work, blocks};
+use crate::columns::Shape;
+use crate::read_error::{ReadError, ReadErrorKind};
+
+impl Engine<'_> {
+    /// The second stage.
+    pub(super) fn release(
+        &self,
+        parsed: Parsed,
+        work: &mut Work,
+        reached: &mut Reached,
+    ) -> Result<Vec<ReleasedPart>, ReleaseError> {
+        self.charge(&parsed, work)?;
+        match work {
+            Work::Steps { shards, releasers } => {
+                let release = |shard: &mut Shard, batch: &Batch, place: PartPlace<'_>| {
+                    releasers.with(|releaser| shard.release(batch, place, releaser, &self.moves))
+                };
+                let released = self.over_shards(&parsed, shards, reached, release)?;
+                let parts = parsed.into_iter().zip(released);
+                let steps =
+                    |((batch, deal), released)| ReleasedPart::Steps { batch, deal, released };
+                Ok(parts.map(steps).collect())
+            }
+            Work::Blocks { shards, releasers } => {
+                let release = |shard: &mut BlockShard, batch: &Batch, place: PartPlace<'_>| {
+                    releasers.with(|releaser| shard.release(batch, place, releaser, &self.moves))
+                };
+                let released = self.over_shards(&parsed, shards, reached, release)?;
+                let parts = parsed.into_iter().zip(released);
+                Ok(parts.map(|((batch, deal), released)| blocks(batch, deal, released)).collect())
+            }
+        }
+    }
+
+    /// Tells the names that are met for the first time in a round.
+    fn charge(&self, parsed: &Parsed, work: &mut Work) -> Result<(), ReleaseError> {
+        let Some(charge) = self.release.charge else { return Ok(()) };
+        let names: Vec<Vec<&str>> = match work {
+            Work::Steps { shards, .. } => {
+                let names = |(number, shard): (usize, &mut Shard)| {
+                    let mut names = Vec::new();
+                    for (batch, deal) in parsed {
+                        names.extend(shard.new_names(batch, &deal.runs[number]));
+                    }
+                    names
+                };
+                shards.par_iter_mut().enumerate().map(names).collect()
+            }
+            Work::Blocks { shards, .. } => {
+                let names = |(number, shard): (usize, &mut BlockShard)| {
+                    let (mut names, mut named) = (Vec::new(), HashTable::new());
+                    for (batch, deal) in parsed {
+                        names.extend(shard.new_names(batch, &deal.runs[number], &mut named));
+                    }
+                    names
+                };
+                shards.par_iter_mut().enumerate().map(names).collect()
+            }
+        };
+        let names = names.concat();
+        if names.is_empty() {
+            return Ok(());
+        }
+        charge(&names).map_err(ReleaseError::Charge)
+    }
+
+    /// Lets every shard release its runs, and gives what they released part by part. The error is
+    /// that of the first run that has one.
+    fn over_shards<S: Send, T: Send>(
+        &self,
+        parsed: &Parsed,
+        shards: &mut [S],
+        reached: &mut Reached,
+        release: impl Fn(&mut S, &Batch, PartPlace<'_>) -> Result<T, Refused> + Sync,
+    ) -> Result<Vec<Vec<T>>, ReadError> {
+        // For each part its number, and the walk before it.
+        let mut before = Vec::with_capacity(parsed.len());
+        for (batch, _) in parsed {
+            before.push((reached.parts, reached.last_walk));
+            reached.parts += 1;
+            reached.last_walk = batch.runs.last().map(|run| run.id).or(reached.last_walk);
+        }
+        let grouping = self.release.grouping;
+        let by_shard: Vec<Vec<Result<T, Refused>>> = shards
+            .par_iter_mut()
+            .enumerate()
+            .map(|(number, shard)| {
+                let mut released = Vec::with_capacity(parsed.len());
+                for ((batch, deal), &(part, before)) in parsed.iter().zip(&before) {
+                    let (runs, first_states) = (&deal.runs[number][..], &deal.first_states[..]);
+                    let place = PartPlace { part, runs, first_states, grouping, before };
+                    released.push(release(shard, batch, place));
+                }
+                released
+            })
+            .collect();
+        let mut by_shard: Vec<_> = by_shard.into_iter().map(Vec::into_iter).collect();
+        let mut by_part = Vec::with_capacity(parsed.len());
+        for (batch, _) in parsed {
+            let (mut released, mut refused) = (Vec::with_capacity(by_shard.len()), Vec::new());
+            for part in by_shard.iter_mut().filter_map(Iterator::next) {
+                match part {
+                    Ok(part) => released.push(part),
+                    Err(run) => refused.push(run),
+                }
+            }
+            if let Some(first) = refused.into_iter().min_by_key(|refused| refused.run) {
+                return Err(self.refusal(batch, first));
+            }
+            by_part.push(released);
+        }
+        Ok(by_part)
+    }
+
+    /// Why a run cannot be released.
+    fn refusal(&self, batch: &Batch, refused: Refused) -> ReadError {
+        let run = &batch.runs[refused.run as usize];
+        let name = batch.name(run).to_owned();
+        let kind = match refused.problem {
+            None => ReadErrorKind::WalkAgain { name, one_row: batch.shape == Shape::Lists },
+            Some(problem) => ReadErrorKind::Walk { name, problem },
+        };
+        let file = match &self.input {
+            Known::Text(layout) => &layout.name,
+            Known::Columns(columns) => &columns.file,
+        };
+        ReadError::at(file, run.place, kind)
+    }
+
+    /// At the end of the input all walks are over: what waits comes out, in the order in which it
+    /// began to wait.
+    pub(super) fn finish_blocks(
+        &self,
+        pool: &rayon::ThreadPool,
+        shards: &mut [BlockShard],
+        releasers: &PerThread<BlockReleaser>,
+        out: &mut Out,
+    ) -> Result<(), Ended> {
+        const ROWS: usize = 1 << 12;
+        let mut waiting: Vec<Waiting> = shards.iter_mut().flat_map(BlockShard::take_open).collect();
+        waiting.retain(|walk| walk.rows() > 0);
+        waiting.sort_by_key(|walk| walk.since);
+        let mut pieces = chunks(waiting, ROWS).into_iter().peekable();
+        while pieces.peek().is_some() {
+            out.watch(self.release)?;
+            let round: Vec<_> = pieces.by_ref().take(self.round).collect();
+            out.states += round.iter().flatten().map(|walk| walk.rows() as u64).sum::<u64>();
+            let finish = |walks: Vec<Waiting>| {
+                let emissions: Vec<Emission> = releasers.with(|releaser| {
+                    walks.into_iter().filter_map(|walk| walk.finish(releaser)).collect()
+                });
+                self.format.format(&Answer::of_emissions(&emissions))
+            };
+            out.write(pool.install(|| round.into_par_iter().map(finish).collect()))?;
+        }
+        Ok(())
+    }
+}
