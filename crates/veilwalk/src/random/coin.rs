@@ -105,8 +105,7 @@ impl ExpCoin {
     /// Sixteen bits were not enough.
     fn flip_on(&self, beginning: u16, a: u64, words: &mut impl Words) -> bool {
         let first = u64::from(beginning) << 48 | words.word() >> 16;
-        a == 0
-            || self.decide(first, 0, a, MARGIN).unwrap_or_else(|| self.settle(first, 0, a, words))
+        a == 0 || self.flip_later(first, 0, a, words)
     }
 
     /// Heads with probability `2^zeros · exp(-a/b)`, which must be at most one: the rest of a coin
@@ -114,14 +113,29 @@ impl ExpCoin {
     #[inline]
     pub(crate) fn flip_after(&self, zeros: u32, a: u64, words: &mut impl Words) -> bool {
         let first = words.word();
+        self.sixteen_bits
+            .decide_one((first >> 48) as u16, zeros, a)
+            .unwrap_or_else(|| self.flip_later(first, zeros, a, words))
+    }
+
+    /// Sixteen bits of the 64 that are known were not enough.
+    #[cold]
+    #[inline(never)]
+    fn flip_later(&self, first: u64, zeros: u32, a: u64, words: &mut impl Words) -> bool {
         self.decide(first, zeros, a, MARGIN).unwrap_or_else(|| self.settle(first, zeros, a, words))
     }
 
     /// Some `k ≤ most` with `exp(-a/b) ≤ 2^-k`, the largest but for rounding.
     #[inline]
     pub(crate) fn halvings(&self, a: u64, most: u32) -> u32 {
+        self.sixteen_bits.whole_halvings(a).unwrap_or_else(|| self.many_halvings(a)).min(most)
+    }
+
+    /// The same where there are more than the first test counts.
+    #[cold]
+    fn many_halvings(&self, a: u64) -> u32 {
         // The cast takes the whole part and holds at the largest number there is.
-        ((a as f64 * self.inverse * LOG2_E_BELOW) as u32).min(most)
+        (a as f64 * self.inverse * LOG2_E_BELOW) as u32
     }
 
     /// Tests 2 and 3: whether a number that starts with `zeros` zeros and then these 64 bits is

@@ -64,6 +64,33 @@ impl SixteenBits {
         Self { shift, factor: factor as u32 }
     }
 
+    /// How often one has to be halved to get `exp(-a/b)`, in units of 2⁻¹⁵: the real number, or up to
+    /// three units below. `None` where it does not fit.
+    #[inline]
+    fn halvings(self, a: u64) -> Option<u32> {
+        let excess = a >> self.shift;
+        let fits = self.factor != 0 && excess >> 32 == 0;
+        fits.then(|| ((excess * u64::from(self.factor)) >> 32) as u32)
+    }
+
+    /// The whole part of that.
+    #[inline]
+    pub(super) fn whole_halvings(self, a: u64) -> Option<u32> {
+        Some(self.halvings(a)? >> FRACTION_BITS)
+    }
+
+    /// One coin with the probability `2^zeros · exp(-a/b)`, which is at most one, by the first sixteen
+    /// bits of its number; `None` if they do not settle it.
+    #[inline]
+    pub(super) fn decide_one(self, beginning: u16, zeros: u32, a: u64) -> Option<bool> {
+        let halvings = self.halvings(a)?;
+        // What was cut off may have brought it below.
+        let left = halvings.saturating_sub(zeros.checked_mul(1 << FRACTION_BITS)?);
+        let probability = exp2_of_minus(left);
+        let beginning = u32::from(beginning) + MARGIN;
+        (beginning.wrapping_sub(probability) >= 2 * MARGIN).then_some(beginning < probability)
+    }
+
     /// Coins with the probabilities `exp(-(cost - least)/b)`. Each has a quarter of a word, the first
     /// one the lowest.
     #[inline(always)]
@@ -172,7 +199,11 @@ mod tests {
         let mut undecided = 0;
         let around = expected as i64 - 40..=expected as i64 + 40;
         for beginning in around.filter_map(|number| u16::try_from(number).ok()) {
-            match decide(bits, beginning, a) {
+            let decided = decide(bits, beginning, a);
+            // A single coin says the same, or leaves exponents beyond its range open.
+            let single = bits.decide_one(beginning, 0, a);
+            prop_assert!(single == decided || single.is_none() && bits.halvings(a).is_none());
+            match decided {
                 // The whole range of numbers that start like this is on one side.
                 Some(true) => prop_assert!(BigUint::from(beginning) + 1u8 << 104u8 <= low),
                 Some(false) => prop_assert!(BigUint::from(beginning) << 104u8 >= high),
@@ -201,6 +232,28 @@ mod tests {
         }
     }
 
+    /// Holds single coins after some zeros against an enclosure, at the very thresholds.
+    fn check_after_zeros(a: u64, b: u64, fewer: u32) -> Result<(), TestCaseError> {
+        let bits = SixteenBits::new(b);
+        let Some(most) = bits.whole_halvings(a) else { return Ok(()) };
+        let zeros = most.saturating_sub(fewer);
+        let (low, high) = exp_enclosure(a, b, 120 + zeros);
+        let one = BigUint::from(1u8) << 120u8;
+        prop_assert!(BigUint::from(1u8) << (120 + zeros - most) >= low, "a power of two not below");
+        let expected = (2f64.powi(zeros as i32) * (-(a as f64) / b as f64).exp() * 65536.0) as i64;
+        for number in expected - 40..=expected + 40 {
+            let Ok(beginning) = u16::try_from(number) else { continue };
+            match bits.decide_one(beginning, zeros, a) {
+                Some(true) => prop_assert!((BigUint::from(beginning) + 1u8) << 104u8 <= low),
+                Some(false) => {
+                    prop_assert!(BigUint::from(beginning) << 104u8 >= high.clone().min(one.clone()))
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
     #[test]
     fn each_coin_has_a_place_of_its_own() {
         let bits = SixteenBits::new(1 << 20);
@@ -217,6 +270,14 @@ mod tests {
         fn thresholds_hold(nats in 0.0f64..14.0, b in 1u64.., fewer in 0u32..60) {
             let b = (b >> fewer).max(1);
             check((nats * b as f64) as u64, b)?;
+        }
+
+        #[test]
+        fn thresholds_hold_after_zeros(
+            nats in 0.0f64..60.0, b in 1u64.., less in 0u32..60, fewer in 0u32..3
+        ) {
+            let b = (b >> less).max(1);
+            check_after_zeros((nats * b as f64) as u64, b, fewer)?;
         }
 
         #[test]
