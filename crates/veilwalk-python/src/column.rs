@@ -39,7 +39,7 @@ pub(crate) struct Like {
 }
 
 /// Rows that one thread reads in one go.
-const ROWS: usize = 1 << 16;
+pub(crate) const ROWS: usize = 1 << 16;
 
 impl Like {
     pub(crate) fn new(data_type: &DataType, integers: Naming) -> Result<Self, String> {
@@ -82,8 +82,10 @@ impl Like {
                 read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
             }
             DataType::Utf8View => {
-                let texts = array.as_string_view();
-                read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
+                let (texts, views) = (array.as_string_view(), array.as_string_view().views());
+                let state = |row: usize| labels.view(views[row], || texts.value(row));
+                let why = |row| labels.unknown_text(texts.value(row)).to_string();
+                fill(&mut states, nulls, state, why)?;
             }
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
@@ -96,12 +98,11 @@ impl Like {
                 let known: Vec<Option<u32>> =
                     values.iter().map(|text| labels.text(text.as_deref()?)).collect();
                 let keys = dictionary.normalized_keys();
-                fill(&mut states, nulls, |row| {
-                    known[keys[row]].ok_or_else(|| {
-                        let text = values[keys[row]].as_deref().unwrap_or_default();
-                        labels.unknown_text(text).to_string()
-                    })
-                })?;
+                let why = |row: usize| {
+                    let text = values[keys[row]].as_deref().unwrap_or_default();
+                    labels.unknown_text(text).to_string()
+                };
+                fill(&mut states, nulls, |row| known[keys[row]], why)?;
             }
             _ => self.read_integers(array, labels, nulls, &mut states)?,
         }
@@ -129,13 +130,12 @@ impl Like {
         downcast_integer_array!(
             array => {
                 let numbers = array.values();
-                fill(states, nulls, |row| {
-                    let number = numbers[row];
-                    let number = i64::try_from(number)
-                        .map_err(|_| format!("{number} is larger than any label"))?;
-                    labels
-                        .integer(integers, number)
-                        .ok_or_else(|| labels.unknown_integer(integers, number))
+                let state = |row: usize| {
+                    i64::try_from(numbers[row]).ok().and_then(|n| labels.integer(integers, n))
+                };
+                fill(states, nulls, state, |row| match i64::try_from(numbers[row]) {
+                    Ok(number) => labels.unknown_integer(integers, number),
+                    Err(_) => format!("{} is larger than any label", numbers[row]),
                 })
             }
             _ => Ok(())
@@ -208,33 +208,33 @@ fn read_texts<'a>(
     nulls: Option<&NullBuffer>,
     states: &mut [u32],
 ) -> Result<(), BadValue> {
-    fill(states, nulls, |row| {
-        let text = text(row);
-        labels.text(text).ok_or_else(|| labels.unknown_text(text).to_string())
-    })
+    let why = |row| labels.unknown_text(text(row)).to_string();
+    fill(states, nulls, |row| labels.text(text(row)), why)
 }
 
-/// Fills in every state, or finds the first row that has none.
+/// Fills in every state, or finds the first row that has none, and why.
 fn fill(
     states: &mut [u32],
     nulls: Option<&NullBuffer>,
-    state: impl Fn(usize) -> Result<u32, String> + Sync,
+    state: impl Fn(usize) -> Option<u32> + Sync,
+    why: impl Fn(usize) -> String,
 ) -> Result<(), BadValue> {
+    let missing = |row| nulls.is_some_and(|nulls| nulls.is_null(row));
     let bad = states.par_chunks_mut(ROWS).enumerate().find_map_first(|(part, states)| {
         for (row, place) in (part * ROWS..).zip(states) {
-            let missing = nulls.is_some_and(|nulls| nulls.is_null(row));
-            let found = match missing {
-                true => Err("a missing value (null); every row needs a state".to_owned()),
-                false => state(row),
-            };
-            match found {
-                Ok(state) => *place = state,
-                Err(why) => return Some(BadValue { row, why }),
+            match state(row).filter(|_| !missing(row)) {
+                Some(state) => *place = state,
+                None => return Some(row),
             }
         }
         None
     });
-    bad.map_or(Ok(()), Err)
+    let Some(row) = bad else { return Ok(()) };
+    let why = match missing(row) {
+        true => "a missing value (null); every row needs a state".to_owned(),
+        false => why(row),
+    };
+    Err(BadValue { row, why })
 }
 
 /// The values of a text array of any kind.
@@ -326,7 +326,7 @@ fn dictionary<K: ArrowDictionaryKeyType>(
         .iter()
         .map(|&key| K::Native::from_usize(key as usize).ok_or("too many categories"))
         .collect::<Result<_, _>>()?;
-    let keys: Vec<K::Native> = states.iter().map(|&state| natives[state as usize]).collect();
+    let keys: Vec<K::Native> = states.par_iter().map(|&state| natives[state as usize]).collect();
     let keys = PrimitiveArray::<K>::new(ScalarBuffer::from(keys), None);
     let array = DictionaryArray::try_new(keys, values);
     Ok(Arc::new(array.map_err(|e| e.to_string())?))
@@ -349,7 +349,8 @@ fn write_integers(states: &[u32], numbers: &[i64], kind: &DataType) -> Result<Ar
                 })
             })
             .collect::<Result<_, _>>()?;
-        let values: Vec<T::Native> = states.iter().map(|&state| natives[state as usize]).collect();
+        let values: Vec<T::Native> =
+            states.par_iter().map(|&state| natives[state as usize]).collect();
         Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None)))
     }
     match kind {

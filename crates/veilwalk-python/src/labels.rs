@@ -1,5 +1,6 @@
 //! A chain's states as Python names them: by label, by a label that is a whole number, by place.
 
+use arrow_array::builder::make_view;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 use rustc_hash::FxHashMap;
@@ -32,11 +33,28 @@ impl Naming {
     }
 }
 
+/// How many bytes a text in one of Arrow's views may have to be held in the view itself.
+const LONGEST_IN_VIEW: u32 = 12;
+
+/// Whether a view holds its text itself.
+#[inline]
+pub(crate) fn is_short(view: u128) -> bool {
+    view as u32 <= LONGEST_IN_VIEW
+}
+
+/// A text as a view that holds it, if it is short enough.
+#[inline]
+fn short_view(text: &str) -> Option<u128> {
+    (text.len() <= LONGEST_IN_VIEW as usize).then(|| make_view(text.as_bytes(), 0, 0))
+}
+
 /// The states of a chain, ready to be looked up and handed out.
 #[derive(Debug)]
 pub(crate) struct Labels {
     chain: veilwalk::Chain,
     by_text: FxHashMap<Box<str>, u32>,
+    /// Short labels by Arrow's own form of a short text: one number, and no text to follow or compare.
+    by_view: FxHashMap<u128, u32>,
     by_integer: FxHashMap<i64, u32>,
     /// One for each state, if all labels are whole numbers; else a label that is not.
     integers: Result<Vec<i64>, String>,
@@ -52,6 +70,10 @@ impl Labels {
         };
         Self {
             by_text: all().zip(0..).map(|(label, state)| (label.into(), state)).collect(),
+            by_view: all()
+                .zip(0..)
+                .filter_map(|(label, state)| Some((short_view(label)?, state)))
+                .collect(),
             by_integer: all()
                 .zip(0..)
                 .filter_map(|(label, state)| Some((number(label)?, state)))
@@ -67,7 +89,20 @@ impl Labels {
     }
 
     pub(crate) fn text(&self, label: &str) -> Option<u32> {
-        self.by_text.get(label).copied()
+        match short_view(label) {
+            Some(view) => self.by_view.get(&view).copied(),
+            None => self.by_text.get(label).copied(),
+        }
+    }
+
+    /// The state of a text in an Arrow column of views, which is looked at only if it is long.
+    #[inline]
+    pub(crate) fn view<'a>(&self, view: u128, text: impl FnOnce() -> &'a str) -> Option<u32> {
+        if is_short(view) {
+            self.by_view.get(&view).copied()
+        } else {
+            self.by_text.get(text()).copied()
+        }
     }
 
     pub(crate) fn integer(&self, naming: Naming, number: i64) -> Option<u32> {
