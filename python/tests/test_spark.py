@@ -109,10 +109,10 @@ def test_blocks_in_batches(
     assert collected(released) == sharp.privatize(walks, key=KEY, block=block)
 
 
-def test_workers_open_a_compiled_model_and_make_nothing_anew(
+def test_workers_open_a_compiled_model(
     spark: SparkSession, credit: vw.Chain, walks: dict[str, list[str]], tmp_path: Path
 ) -> None:
-    """The calibrated scales are those of the file: a worker that calibrated itself would not know them."""
+    """Sent by Spark, or from a path: a file with another chain is refused by the worker that opens it."""
     import veilwalk.spark
 
     cell = vw.Mechanism("cell", credit, epsilon=2, radius=3.5)

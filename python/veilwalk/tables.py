@@ -78,18 +78,23 @@ class Tables:
         if has_names:
             trajectories = self.column(frame, how.trajectory)
             columns[how.trajectory] = trajectories
-            names = []
-            for row, value in enumerate(self.values(trajectories)):
-                if value is None or value != value:
-                    raise WalkError(
-                        f'column "{how.trajectory}", row {row}: a missing value; every walk needs a name'
-                    )
-                names.append(name_text(value))
+            names = self.values(trajectories)
+            if any(type(value) is not str for value in names):
+                names = self.checked_names(names)
             how = replace(how, names=names)
         names = how.names_for(len(states))
         released = how.list_column(self.native(states, how.state), how.state, names)
         columns[how.state] = self.back(released, states)
         return columns
+
+    def checked_names(self, values: list[Any]) -> list[str]:
+        """Names that are not all texts."""
+        for row, value in enumerate(values):
+            if value is None or value != value:
+                raise WalkError(
+                    f'column "{self.how.trajectory}", row {row}: a missing value; every walk needs a name'
+                )
+        return [name_text(value) for value in values]
 
     def long_form(self, frame: Any, states: Any, present: list[str]) -> dict[str, Any]:
         how = self.how

@@ -12,10 +12,11 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, LargeStringArray, OffsetSizeTrait, PrimitiveArray,
-    StringArray, StringViewArray, downcast_integer_array,
+    StringArray, StringViewArray, UInt32Array, downcast_integer_array,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
+use arrow_select::take::take;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -143,17 +144,19 @@ impl Like {
     }
 
     /// The states in a column of this type.
-    pub(crate) fn write(&self, states: &[u32], labels: &Labels) -> Result<ArrayRef, String> {
+    pub(crate) fn write(&self, states: Vec<u32>, labels: &Labels) -> Result<ArrayRef, String> {
         let chain = labels.chain();
         let texts: Vec<&str> = chain.states().map(|state| chain.label(state)).collect();
         match &self.data_type {
-            DataType::Dictionary(key, values) => self.write_dictionary(states, &texts, key, values),
+            DataType::Dictionary(key, values) => {
+                self.write_dictionary(&states, &texts, key, values)
+            }
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
                 write_texts(states, &texts, &self.data_type)
             }
             _ => {
                 let numbers = labels.released_integers(self.integers).map_err(|e| e.to_string())?;
-                write_integers(states, &numbers, &self.data_type)
+                write_integers(&states, &numbers, &self.data_type)
             }
         }
     }
@@ -178,7 +181,7 @@ impl Like {
             })
             .collect();
         let every: Vec<u32> = (0..all.len() as u32).collect();
-        let values = write_texts(&every, &all, values)?;
+        let values = write_texts(every, &all, values)?;
         // More categories than the keys can count: wider keys, as Arrow does itself.
         let most = all.len().saturating_sub(1);
         let fits = match key {
@@ -248,16 +251,16 @@ pub(crate) fn as_texts(array: &ArrayRef) -> Vec<Option<String>> {
     }
 }
 
-fn write_texts(states: &[u32], labels: &[&str], kind: &DataType) -> Result<ArrayRef, String> {
+fn write_texts(states: Vec<u32>, labels: &[&str], kind: &DataType) -> Result<ArrayRef, String> {
     match kind {
         DataType::Utf8View => write_views(states, labels),
         DataType::LargeUtf8 => {
-            let (offsets, bytes) = joined::<i64>(states, labels)?;
+            let (offsets, bytes) = joined::<i64>(&states, labels)?;
             let array = LargeStringArray::try_new(offsets, bytes, None);
             Ok(Arc::new(array.map_err(|e| e.to_string())?))
         }
         _ => {
-            let (offsets, bytes) = joined::<i32>(states, labels)?;
+            let (offsets, bytes) = joined::<i32>(&states, labels)?;
             let array = StringArray::try_new(offsets, bytes, None);
             Ok(Arc::new(array.map_err(|e| e.to_string())?))
         }
@@ -302,19 +305,11 @@ fn joined<O: OffsetSizeTrait>(
     Ok((OffsetBuffer::new(ScalarBuffer::from(offsets)), Buffer::from_vec(bytes)))
 }
 
-/// Views of the labels, each of which is stored once.
-fn write_views(states: &[u32], labels: &[&str]) -> Result<ArrayRef, String> {
+/// Views of the labels, each of which is stored once. (Put together by hand, every single view would be
+/// checked again to be a text.)
+fn write_views(states: Vec<u32>, labels: &[&str]) -> Result<ArrayRef, String> {
     let all = StringViewArray::from_iter_values(labels.iter());
-    let views = all.views();
-    let mut chosen = vec![0u128; states.len()];
-    chosen.par_chunks_mut(ROWS).zip(states.par_chunks(ROWS)).for_each(|(chosen, states)| {
-        for (view, &state) in chosen.iter_mut().zip(states) {
-            *view = views[state as usize];
-        }
-    });
-    let buffers = all.data_buffers().to_vec();
-    let array = StringViewArray::try_new(ScalarBuffer::from(chosen), buffers, None);
-    Ok(Arc::new(array.map_err(|e| e.to_string())?))
+    take(&all, &UInt32Array::from(states), None).map_err(|e| e.to_string())
 }
 
 fn dictionary<K: ArrowDictionaryKeyType>(

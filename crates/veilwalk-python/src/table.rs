@@ -119,7 +119,7 @@ pub(crate) fn release_long(
         release(&manner, &names, &groups.bounds, &mut states, stop)?;
         let numbers = step.is_none().then(|| groups.step_numbers());
         let states = groups.scatter(states);
-        let released = like.write(&states, &labels).map_err(|e| of(&columns.state, &e))?;
+        let released = like.write(states, &labels).map_err(|e| of(&columns.state, &e))?;
         Ok((released, numbers))
     })?;
     let numbers = numbers.map(|numbers| {
@@ -251,7 +251,7 @@ pub(crate) fn release_list_column(
         for (chunk, lists, mut states, row) in read {
             release(&manner, &|walk| name(row + walk), &lists.bounds, &mut states, stop)?;
             let released = like
-                .write(&states, &labels)
+                .write(states, &labels)
                 .and_then(|values| with_values(&chunk, &lists, values))
                 .map_err(|e| of(&column_name, &e))?;
             written.push(released);
