@@ -11,10 +11,11 @@ use arrow_array::types::{
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, LargeStringArray, OffsetSizeTrait, PrimitiveArray,
-    StringArray, StringViewArray, UInt32Array, downcast_integer_array,
+    AnyDictionaryArray, Array, ArrayRef, DictionaryArray, LargeStringArray, OffsetSizeTrait,
+    PrimitiveArray, StringArray, StringViewArray, UInt32Array, downcast_integer_array,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_cast::cast;
 use arrow_schema::DataType;
 use arrow_select::take::take;
 use rayon::prelude::*;
@@ -98,12 +99,14 @@ impl Like {
                 }
                 let known: Vec<Option<u32>> =
                     values.iter().map(|text| labels.text(text.as_deref()?)).collect();
-                let keys = dictionary.normalized_keys();
+                let keys = keys_of(dictionary);
                 let why = |row: usize| {
-                    let text = values[keys[row]].as_deref().unwrap_or_default();
+                    let text = values[keys[row] as usize].as_deref().unwrap_or_default();
                     labels.unknown_text(text).to_string()
                 };
-                fill(&mut states, nulls, |row| known[keys[row]], why)?;
+                // A missing value may have any key.
+                let state = |row: usize| known.get(keys[row] as usize).copied().flatten();
+                fill(&mut states, nulls, state, why)?;
             }
             _ => self.read_integers(array, labels, nulls, &mut states)?,
         }
@@ -238,6 +241,15 @@ fn fill(
         false => why(row),
     };
     Err(BadValue { row, why })
+}
+
+/// The keys of a dictionary, as they are where they have this width.
+pub(crate) fn keys_of(dictionary: &dyn AnyDictionaryArray) -> ScalarBuffer<u32> {
+    match cast(dictionary.keys(), &DataType::UInt32) {
+        Ok(keys) => keys.as_primitive::<UInt32Type>().values().clone(),
+        // No such keys are known; these are slower, and right.
+        Err(_) => dictionary.normalized_keys().into_iter().map(|key| key as u32).collect(),
+    }
 }
 
 /// The values of a text array of any kind.

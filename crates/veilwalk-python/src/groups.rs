@@ -11,7 +11,7 @@ use arrow_schema::DataType;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::column::{BadValue, ROWS, as_texts};
+use crate::column::{BadValue, ROWS, as_texts, keys_of};
 use crate::labels::is_short;
 
 /// Which rows make up which walk.
@@ -103,8 +103,8 @@ impl Collected {
 
     fn dictionary(&mut self, array: &ArrayRef) -> Result<(), BadValue> {
         let dictionary = array.as_any_dictionary();
-        let (values, keys) = (as_texts(dictionary.values()), dictionary.normalized_keys());
-        let name = |row: usize| values[keys[row]].as_deref().unwrap_or_default().into();
+        let (values, keys) = (as_texts(dictionary.values()), keys_of(dictionary));
+        let name = |row: usize| values[keys[row] as usize].as_deref().unwrap_or_default().into();
         self.add(array, |row| keys[row] == keys[row - 1], name)
     }
 
