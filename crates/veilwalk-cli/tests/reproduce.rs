@@ -37,7 +37,11 @@ fn made() -> &'static Path {
 
 /// The rows of a file, each by the names of its columns.
 fn rows(name: &str) -> Vec<HashMap<String, String>> {
-    let mut reader = csv::Reader::from_path(made().join("out").join(name)).unwrap();
+    rows_in(made(), name)
+}
+
+fn rows_in(folder: &Path, name: &str) -> Vec<HashMap<String, String>> {
+    let mut reader = csv::Reader::from_path(folder.join("out").join(name)).unwrap();
     reader.deserialize().map(Result::unwrap).collect()
 }
 
@@ -165,6 +169,12 @@ fn guarantees_are_the_audited_ones() {
     let chen = at("equal-epsilon", "chen", "1");
     close(number(chen, "substitution_loss"), 1.0, 1e-6);
     assert_eq!(chen["empty_promise"], "false");
+    // Releases that are only looked at have their guarantee too.
+    for (epsilon, mechanism) in [("0.1", "paper"), ("0.1", "cell"), ("2", "sharp")] {
+        let row = at("equal-epsilon", mechanism, epsilon);
+        assert!(number(row, "loss_per_nat") <= epsilon.parse::<f64>().unwrap() + 1e-9, "{row:?}");
+        assert_eq!(row["empty_promise"], "true");
+    }
     // On the other basis all lose the same, and never more than promised.
     for epsilon in ["1", "3", "5"] {
         for mechanism in ["chen", "paper", "sharp", "cell"] {
@@ -245,6 +255,107 @@ fn a_second_run_keeps_every_stage_and_a_damaged_one_is_made_again() {
     }
 }
 
+/// The finished stages of the built-in chains, so that only what is new is run.
+fn with_stages(folder: &Folder) {
+    let from = made().join("out/stages");
+    let mut all = Vec::new();
+    files(&from, &mut all);
+    for file in all {
+        let to = folder.path("out/stages").join(file.strip_prefix(&from).unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(file, to).unwrap();
+    }
+}
+
+/// As SNAP has it: remarks first, names percent-encoded, back-clicks as `<`, also in runs, and
+/// ratings that are missing.
+const PATHS_FINISHED: &str = "\
+# Finished paths in the Wikispeedia game.
+# Articles are separated by \";\"; \"<\" is a click on the back button.
+#
+# FORMAT:   hashedIpAddress   timestamp   durationInSec   path   rating
+
+6a3701d319fc3754\t1297740409\t166\t%C3%85land;Finland;<;Baltic_Sea;Theatre_Royal%2C_Drury_Lane;<;<;Finland\tNULL
+3824310e536af032\t1344753412\t88\tFinland;Baltic_Sea;%C3%85land\t3
+415612e93584d30e\t1349298640\t138\t%C3%85land;Finland;Dead_end\t1
+64dd5cd342e3780c\t1265613925\t37\t<;%C3%85land;Finland\tNULL
+";
+
+const CATEGORIES: &str = "\
+# Hierarchical categories of articles.
+# FORMAT:   article   category
+
+%C3%85land\tsubject.Geography.European_Geography
+Finland\tsubject.Countries
+Finland\tsubject.Geography.European_Countries
+Baltic_Sea\tsubject.Geography.General_Geography
+";
+
+#[test]
+fn the_archive_as_snap_has_it_is_read_from_end_to_end() {
+    let folder = Folder::new();
+    with_stages(&folder);
+    fs::create_dir_all(folder.path("snap/wikispeedia_paths-and-graph")).unwrap();
+    folder.write("snap/wikispeedia_paths-and-graph/paths_finished.tsv", PATHS_FINISHED);
+    folder.write("snap/wikispeedia_paths-and-graph/categories.tsv", CATEGORIES);
+    let output = reproduce(folder.root(), &["--wikispeedia", "snap", "-o", "out"]);
+    let words = said(&output);
+    assert!(output.status.success(), "{words}");
+    assert!(words.contains("1 path with a back-click on the first page left out"), "{words}");
+    assert!(words.contains("credit: 0 stages run"), "{words}");
+    assert!(words.contains("wikispeedia: 4 states, 7 transitions"), "{words}");
+
+    // Åland to Finland 3, to the Baltic Sea 1; Finland to each of these 1; from the Baltic Sea to
+    // Åland 2, to the theatre 1, and from there back. Nothing leads on from the dead end.
+    let chains = rows_in(folder.root(), "chains.csv");
+    let row = find(&chains, &[("chain", "wikispeedia")]);
+    let farthest = (row["from"].as_str(), row["to"].as_str());
+    assert_eq!(farthest, ("Åland", "Theatre Royal, Drury Lane"));
+    close(number(row, "diameter_nats"), 8f64.ln(), 1e-5);
+    close(number(row, "closest_nats"), 2f64.ln(), 1e-5);
+    let walks = rows_in(folder.root(), "walks.csv");
+    assert!(walks.iter().any(|row| row["chain"] == "wikispeedia"));
+    let page = fs::read_to_string(folder.path("out/report.html")).unwrap();
+    for drawn in ["ground-wikispeedia", ">Geography<", ">Countries<", ">Uncategorized<"] {
+        assert!(page.contains(drawn), "{drawn}");
+    }
+    assert!(!page.contains("%C3") && !page.contains("Dead end"));
+
+    // The same clicks, counted, are the same chain: nothing has to be run again.
+    let counts = "from\tto\tcount\n%C3%85land\tFinland\t3\nFinland\t%C3%85land\t1\n\
+                  %C3%85land\tBaltic_Sea\t1\nBaltic_Sea\tTheatre_Royal%2C_Drury_Lane\t1\n\
+                  Theatre_Royal%2C_Drury_Lane\tBaltic_Sea\t1\nBaltic_Sea\t%C3%85land\t2\n\
+                  Finland\tBaltic_Sea\t1\nFinland\tDead_end\t1\n";
+    folder.write("counts.tsv", counts);
+    let output = reproduce(folder.root(), &["--wikispeedia", "counts.tsv", "-o", "out"]);
+    let words = said(&output);
+    assert!(output.status.success(), "{words}");
+    assert!(words.contains("wikispeedia: 0 stages run"), "{words}");
+}
+
+#[test]
+fn a_claim_that_does_not_agree_says_why() {
+    for claim in rows("claims.csv") {
+        let agrees = claim["agrees"] == "yes";
+        assert_eq!(agrees, claim["why"].is_empty(), "{claim:?}");
+        assert!(!claim["why"].contains('–') && !claim["why"].ends_with('.'), "{claim:?}");
+    }
+}
+
+#[test]
+fn chen_is_the_same_on_both_bases() {
+    let rows = rows("settings.csv");
+    for epsilon in ["1", "3", "5"] {
+        let at = |basis| {
+            let chen = [("chain", "downtown"), ("mechanism", "chen"), ("epsilon", epsilon)];
+            let mut row = find(&rows, &[&chen[..], &[("basis", basis)]].concat()).clone();
+            row.remove("basis");
+            row
+        };
+        assert_eq!(at("equal-epsilon"), at("equal-loss"));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_run_that_is_stopped_keeps_what_is_finished() {
@@ -301,7 +412,7 @@ fn bad_inputs_are_refused_before_anything_is_made() {
 }
 
 /// Looks at the page from inside: every picture has a size and something drawn in it, every column
-/// sorts, nothing went wrong, and the page is no wider than its window.
+/// sorts, nothing went wrong or was fetched, and the page is no wider than its window.
 const PROBE: &str = r#"<script>
 addEventListener("load", () => {
   const root = document.documentElement;
@@ -327,6 +438,9 @@ addEventListener("load", () => {
     toggled: root.dataset.theme !== before,
     ready: root.dataset.ready || "no",
     error: root.dataset.error || "none",
+    fetched: performance.getEntriesByType("resource").length,
+    cut: [...document.querySelectorAll("table.words td")].filter((td) =>
+      parseFloat(getComputedStyle(td, "::before").height) > td.clientHeight).length,
     wide: root.scrollWidth > root.clientWidth ? root.scrollWidth : 0,
     dead: [...document.querySelectorAll("a[href^='#']")]
       .filter((a) => !document.getElementById(a.getAttribute("href").slice(1))).length,
@@ -389,6 +503,8 @@ fn a_browser_draws_every_figure_without_an_error() {
         assert_eq!(found["numbers"], 0, "{found}");
         assert_eq!(found["dead"], 0, "links lead nowhere: {found}");
         assert_eq!(found["wide"], 0, "wider than {width}: {found}");
+        assert_eq!(found["fetched"], 0, "something was asked of a network: {found}");
+        assert_eq!(found["cut"], 0, "labels of fields reach into the next: {found}");
         assert_eq!(found["toggled"], true, "{found}");
         assert_eq!(found["tables"], found["sorted"], "{found}");
         // For each chain: errors, entropies, two walks, drift, a uniform start, both bases; maps of

@@ -25,6 +25,8 @@ pub struct Chart {
 pub enum Mark {
     /// A line through points.
     Line(Vec<(f64, f64)>),
+    /// A thin line that only joins points: nothing is known between them.
+    Joins(Vec<(f64, f64)>),
     /// A line that keeps its height until the next point.
     Steps(Vec<(f64, f64)>),
     /// Points, each with the range that it may be off by.
@@ -53,7 +55,9 @@ impl Mark {
 
     fn xs(&self) -> Vec<f64> {
         match self {
-            Self::Line(points) | Self::Steps(points) => points.iter().map(|p| p.0).collect(),
+            Self::Line(points) | Self::Joins(points) | Self::Steps(points) => {
+                points.iter().map(|p| p.0).collect()
+            }
             Self::Points(points) => points.iter().map(|p| p.x).collect(),
             Self::Band(points) => points.iter().map(|p| p.0).collect(),
         }
@@ -62,7 +66,9 @@ impl Mark {
     /// Error bars may reach beyond the range, points may not.
     fn ys(&self) -> Vec<f64> {
         match self {
-            Self::Line(points) | Self::Steps(points) => points.iter().map(|p| p.1).collect(),
+            Self::Line(points) | Self::Joins(points) | Self::Steps(points) => {
+                points.iter().map(|p| p.1).collect()
+            }
             Self::Points(points) => points.iter().map(|p| p.y).collect(),
             Self::Band(points) => points.iter().flat_map(|p| [p.1, p.2]).collect(),
         }
@@ -77,6 +83,8 @@ const BOTTOM: f64 = 44.0;
 const LETTERS: f64 = 12.0;
 const ROW: f64 = 18.0;
 const SAMPLE: f64 = 24.0;
+/// How far below its point an error bar without an end is drawn.
+const ARROW: f64 = 15.0;
 
 impl Chart {
     /// An empty chart.
@@ -180,7 +188,11 @@ impl Chart {
                 }
                 Mark::Line(_) | Mark::Steps(_) => {
                     let d = format!("M{} {}h{SAMPLE}", place(left), place(y));
-                    draw_line(canvas, entry.series, &d);
+                    draw_line(canvas, entry.series, "line", &d);
+                }
+                Mark::Joins(_) => {
+                    let d = format!("M{} {}h{SAMPLE}", place(left), place(y));
+                    draw_line(canvas, entry.series, "line thin", &d);
                 }
                 Mark::Points(_) => {
                     canvas.line((middle, y - 6.0), (middle, y + 6.0), &format!("bar {class}"));
@@ -245,9 +257,13 @@ impl Frame {
         match mark {
             Mark::Line(points) => {
                 let path = path_through(points.iter().map(|&(x, y)| self.at(x, y)));
-                draw_line(canvas, series, &path);
+                draw_line(canvas, series, "line", &path);
             }
-            Mark::Steps(points) => draw_line(canvas, series, &self.steps(points)),
+            Mark::Joins(points) => {
+                let path = path_through(points.iter().map(|&(x, y)| self.at(x, y)));
+                draw_line(canvas, series, "line thin", &path);
+            }
+            Mark::Steps(points) => draw_line(canvas, series, "line", &self.steps(points)),
             Mark::Points(points) => self.points(canvas, series, points),
             Mark::Band(points) => {
                 let mut path = String::new();
@@ -289,20 +305,36 @@ impl Frame {
         path
     }
 
+    /// Where an error bar ends below. On a log axis a bar that reaches zero, or nearly, has no end:
+    /// an arrow says so, where a long line would look like data.
+    fn lower_end(&self, point: &Point) -> Option<f64> {
+        const NEARLY: f64 = 0.01;
+        let low = point.y - point.error;
+        let logarithmic = self.y.place(0.0).is_none();
+        (!logarithmic || low >= NEARLY * point.y).then(|| self.height_of(low))
+    }
+
     fn points(&self, canvas: &mut Canvas, series: &Series, points: &[Point]) {
         let class = format!("bar {}", series.tone.class());
         for point in points {
             let Some((x, y)) = self.at(point.x, point.y) else { continue };
-            let (low, high) =
-                (self.height_of(point.y - point.error), self.height_of(point.y + point.error));
-            canvas.line((x, low), (x, high), &class);
+            let high = self.height_of(point.y + point.error);
+            match self.lower_end(point) {
+                Some(low) => canvas.line((x, low), (x, high), &class),
+                None => {
+                    canvas.line((x, y + ARROW), (x, high), &class);
+                    let (x, tip) = (place(x), place(y + ARROW));
+                    let d = format!("M{x} {tip}m-2.5 -4l2.5 4l2.5 -4");
+                    canvas.element("path", &[("class", &class), ("d", &d)]);
+                }
+            }
             draw_point(canvas, series, (x, y));
         }
     }
 }
 
-fn draw_line(canvas: &mut Canvas, series: &Series, path: &str) {
-    let class = format!("line {}", series.tone.class());
+fn draw_line(canvas: &mut Canvas, series: &Series, kind: &str, path: &str) {
+    let class = format!("{kind} {}", series.tone.class());
     match series.dash.pattern() {
         None => canvas.element("path", &[("class", &class), ("d", &path)]),
         Some(pattern) => {
@@ -370,6 +402,28 @@ mod tests {
         assert_eq!(frame.height_of(0.0), 104.0);
         assert_eq!(frame.steps(&[(0.0, 1.0), (5.0, 0.1), (10.0, 0.0)]), "M0 0H50V50H100V104H100");
         assert_eq!(frame.at(5.0, 0.0), None);
+    }
+
+    #[test]
+    fn a_bar_that_reaches_zero_ends_in_an_arrow_on_a_log_axis() {
+        let bar = |axis: Axis, error: f64| {
+            let point = Point { x: 1.0, y: 0.5, error };
+            let chart = Chart::new("t", Axis::linear("v"), axis.from(0.001).to(1.0));
+            chart.with(Series::new("a", Tone::Blue), Mark::Points(vec![point])).to_svg()
+        };
+        let arrow = "m-2.5 -4l2.5 4l2.5 -4";
+        assert!(bar(Axis::log("p"), 0.6).as_str().contains(arrow));
+        assert!(bar(Axis::log("p"), 0.499).as_str().contains(arrow), "nearly");
+        assert!(!bar(Axis::log("p"), 0.4).as_str().contains(arrow));
+        assert!(!bar(Axis::linear("p"), 0.6).as_str().contains(arrow));
+    }
+
+    #[test]
+    fn joins_are_thinner_than_lines() {
+        let chart = Chart::new("t", Axis::linear("x"), Axis::linear("y"));
+        let joins = Mark::Joins(vec![(0.0, 0.0), (1.0, 1.0)]);
+        let svg = chart.with(Series::new("a", Tone::Blue), joins).to_svg();
+        assert_eq!(svg.as_str().matches("class=\"line thin blue\"").count(), 2, "line and legend");
     }
 
     #[test]

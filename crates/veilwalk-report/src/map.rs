@@ -145,14 +145,15 @@ impl Map {
     fn canvas(&self, title: &str, alt: &str) -> Canvas {
         let height = self.height() + 2.0 * MARGIN + TITLE;
         let mut canvas = Canvas::new(WIDTH, height, "chart map", alt);
-        canvas.text(4.0, 13.0, "title", title);
+        canvas.text(4.0, 16.0, "title", title);
         let target = format!("#ground-{}", self.name);
         canvas.element("use", &[("href", &target), ("y", &place(TITLE))]);
         canvas
     }
 }
 
-const TITLE: f64 = 16.0;
+/// Room for a title that is still readable where four maps share a line.
+const TITLE: f64 = 22.0;
 
 #[cfg(test)]
 mod tests {

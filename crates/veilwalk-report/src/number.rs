@@ -59,6 +59,26 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A mean with its error, both to the error's second digit: `8.79 ± 0.16`, `(2.1 ± 1.3)·10⁻⁴`.
+#[must_use]
+pub fn estimate(mean: f64, error: f64) -> String {
+    if !(mean.is_finite() && error.is_finite() && error > 0.0) {
+        return figure(mean);
+    }
+    // The place of the error's first digit once it is rounded to two.
+    let text = format!("{error:.1e}");
+    let least: i32 = text.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or(0);
+    let decimals = |digits: i32| usize::try_from(digits).unwrap_or(0);
+    if least >= -4 {
+        let decimals = decimals(1 - least);
+        return format!("{}{:.decimals$} ± {error:.decimals$}", minus(mean), mean.abs());
+    }
+    let power = mean.abs().max(error).log10().floor() as i32;
+    let (unit, decimals) = (10f64.powi(power), decimals(power - least + 1));
+    let (sign, size) = (minus(mean), mean.abs() / unit);
+    format!("({sign}{size:.decimals$} ± {:.decimals$})·10{}", error / unit, raised(power))
+}
+
 fn minus(number: f64) -> &'static str {
     if number < 0.0 { "−" } else { "" }
 }
@@ -115,6 +135,18 @@ mod tests {
         assert_eq!(percent(1.0), "100 %");
         assert_eq!(percent(0.0), "0 %");
         assert_eq!(percent(2.7e-7), "2.70·10⁻⁵ %");
+    }
+
+    #[test]
+    fn a_mean_has_the_digits_of_its_error() {
+        assert_eq!(estimate(8.7934, 0.1642), "8.79 ± 0.16");
+        assert_eq!(estimate(99.8, 0.0116), "99.800 ± 0.012");
+        assert_eq!(estimate(0.2, 0.0228), "0.200 ± 0.023");
+        assert_eq!(estimate(0.000214, 0.000126), "0.00021 ± 0.00013");
+        assert_eq!(estimate(2.14e-5, 1.26e-5), "(2.1 ± 1.3)·10⁻⁵");
+        assert_eq!(estimate(-1234.5, 67.0), "−1234 ± 67");
+        assert_eq!(estimate(0.5, 0.0996), "0.50 ± 0.10");
+        assert_eq!(estimate(0.5, 0.0), "0.500");
     }
 
     #[test]

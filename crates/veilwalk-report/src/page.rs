@@ -6,7 +6,7 @@ use crate::svg::Svg;
 use crate::table::Table;
 use crate::text::{escape, prose};
 
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// A page in the making.
@@ -85,9 +85,9 @@ impl Page {
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n\
              <style>\n{STYLE}</style>\n<script>\n{SCRIPT}</script>\n</head>\n<body>\n\
-             <nav aria-label=\"Contents\"><details open><summary>Contents</summary>\
-             <ol>{contents}</ol></details>\
-             <button type=\"button\" id=\"theme\">Light or dark</button></nav>\n\
+             <nav aria-label=\"Contents\">\
+             <button type=\"button\" id=\"theme\">Light or dark</button>\
+             <details open><summary>Contents</summary><ol>{contents}</ol></details></nav>\n\
              <main>\n<header><h1>{title}</h1>{}</header>\n{body}<footer>{}</footer>\n</main>\n\
              </body>\n</html>\n",
             self.lead, self.footer

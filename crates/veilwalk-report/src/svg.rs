@@ -3,18 +3,53 @@
 
 use std::fmt::{Display, Write};
 
+use crate::page::STYLE;
 use crate::text::escape;
 
 /// A finished picture, as text to put on a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Svg(pub(crate) String);
+#[derive(Clone, Debug, PartialEq)]
+pub struct Svg {
+    pub(crate) text: String,
+    width: f64,
+    height: f64,
+}
 
 impl Svg {
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
+}
+
+/// Charts next to each other, as the text of an SVG file that needs nothing else: light or dark like
+/// the page that shows it.
+#[must_use]
+pub fn side_by_side(charts: &[Svg]) -> String {
+    const GAP: f64 = 16.0;
+    let width = charts.iter().map(|chart| chart.width + GAP).sum();
+    let height = charts.iter().map(|chart| chart.height).fold(0.0, f64::max) + GAP;
+    let (width, height) = (place(width), place(height));
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\"><style>{STYLE}</style>\
+         <rect width=\"100%\" height=\"100%\" style=\"fill: var(--paper)\"/>",
+    );
+    let mut x = GAP / 2.0;
+    for chart in charts {
+        let (left, top) = (place(x), place(GAP / 2.0));
+        // On a page of its own each chart would be as wide as its column.
+        let _ = write!(
+            out,
+            "<svg x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\">{}</svg>",
+            place(chart.width),
+            place(chart.height),
+            chart.text
+        );
+        x += chart.width + GAP;
+    }
+    out.push_str("</svg>\n");
+    out
 }
 
 /// A coordinate with at most two decimals, without those that say nothing.
@@ -25,9 +60,11 @@ pub(crate) fn place(number: f64) -> String {
 }
 
 /// A picture in the making.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Canvas {
     out: String,
+    width: f64,
+    height: f64,
 }
 
 impl Canvas {
@@ -41,12 +78,12 @@ impl Canvas {
             place(height),
             escape(alt)
         );
-        Self { out }
+        Self { out, width, height }
     }
 
     pub(crate) fn finish(mut self) -> Svg {
         self.out.push_str("</svg>");
-        Svg(self.out)
+        Svg { text: self.out, width: self.width, height: self.height }
     }
 
     /// An element without content.

@@ -1,7 +1,7 @@
 //! Time per released step, and to build the tables of cells.
 //!
 //! `cargo bench -p veilwalk --bench step`. Instruction counts, which a busy machine does not
-//! disturb, come from `examples/steps.rs` under a profiler.
+//! disturb, come from `bench/instructions`.
 
 #[path = "common/grid.rs"]
 mod grid;

@@ -36,22 +36,22 @@
 //! are compared with it. Four tries are enough on average.
 
 use super::block::Weight;
-use super::least;
 use crate::random::{ExpCoin, Words, uniform_below};
 
 /// Weights for drawing are whole multiples of 2 to the minus this. With fewer than 2²⁴ candidates
 /// they add up to less than 2⁶⁴.
 const MOST_HALVINGS: u32 = 40;
 
-/// Samples the rule: the place of the candidate that was picked. `halvings` is working space.
+/// Samples the rule: the place of the candidate that was picked. `least` is the smallest cost, and
+/// `halvings` is working space.
 #[inline]
 pub(super) fn select(
     costs: &[u64],
+    least: u64,
     coin: &ExpCoin,
     halvings: &mut Vec<u32>,
     words: &mut impl Words,
 ) -> usize {
-    let least = least(costs);
     halvings.clear();
     halvings.extend(costs.iter().map(|&cost| coin.halvings(cost - least, MOST_HALVINGS)));
     let total = total_weight(halvings);
@@ -179,7 +179,7 @@ mod tests {
         let weighed = costs.map(|cost| Weighed { cost, weight: Weight::ONE });
         let mut space = Vec::new();
         for _ in 0..10_000 {
-            let plain = select(&costs, &coin, &mut space, &mut one);
+            let plain = select(&costs, 0, &coin, &mut space, &mut one);
             assert_eq!(select_weighed(&weighed, &coin, &mut space, &mut two), plain);
         }
     }

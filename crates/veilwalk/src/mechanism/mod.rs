@@ -38,7 +38,7 @@ pub mod scale;
 use std::fmt;
 use std::sync::Arc;
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 pub use block::{BlockError, BlockLength, BlockMechanism, BlockWorkspace};
 pub use design::{Design, Distance, Preset, Rule, UnknownName};
@@ -51,7 +51,7 @@ use crate::chain::StateId;
 use crate::distance::{Cells, CellsTooLarge, Hamming, Metric, Nearest};
 use crate::model::{Certified, Model};
 use crate::nats::Nats;
-use crate::random::{ExpCoin, Words};
+use crate::random::{ExpCoin, Flips, Words};
 use crate::rational::Rational;
 
 /// A member of the family on a chain: gives its exact kernel, and takes exact sampled steps.
@@ -92,7 +92,8 @@ enum Scales {
 pub struct Workspace {
     distances: Vec<Nats>,
     costs: Vec<u64>,
-    places: Vec<u32>,
+    flips: Flips,
+    halvings: Vec<u32>,
 }
 
 /// Working space for kernels.
@@ -266,29 +267,34 @@ impl Mechanism {
         workspace: &mut Workspace,
     ) -> StateId {
         let (scale, coin) = self.scale_and_coin(previous);
-        self.fill_costs(previous, real, scale, workspace);
-        let Workspace { costs, places, .. } = workspace;
+        let least = self.fill_costs(previous, real, scale, workspace);
+        let Workspace { costs, flips, halvings, .. } = workspace;
         let taken = match self.design.rule {
-            Rule::PermuteAndFlip => permute_and_flip::select(costs, &coin, places, words),
-            Rule::Exponential => exponential::select(costs, &coin, places, words),
+            Rule::PermuteAndFlip => permute_and_flip::select(costs, least, &coin, flips, words),
+            Rule::Exponential => exponential::select(costs, least, &coin, halvings, words),
         };
         self.model.chain().successors(previous)[taken]
     }
 
+    /// Puts the costs of all candidates into the workspace, and gives the smallest.
     fn fill_costs(
         &self,
         previous: StateId,
         real: StateId,
         scale: CostScale,
         space: &mut Workspace,
-    ) {
+    ) -> u64 {
         let chain = self.model.chain();
         let candidates = chain.successors(previous);
         space.distances.resize(candidates.len(), Nats::ZERO);
         self.metric.fill(previous, candidates, real, &mut space.distances);
-        let weights = chain.weights(previous);
-        space.costs.clear();
-        space.costs.extend(space.distances.iter().zip(weights).map(|(&d, &w)| scale.cost(d, w)));
+        space.costs.resize(candidates.len(), 0);
+        Arch::new().dispatch(Costs {
+            distances: &space.distances,
+            weights: chain.weights(previous),
+            scale,
+            out: &mut space.costs,
+        })
     }
 
     /// The exact distribution of the next released state: one probability for each successor of
@@ -316,8 +322,7 @@ impl Mechanism {
     pub(crate) fn excess_costs(&self, previous: StateId, real: StateId) -> Vec<u64> {
         let (scale, _) = self.scale_and_coin(previous);
         let mut space = Workspace::default();
-        self.fill_costs(previous, real, scale, &mut space);
-        let least = least(&space.costs);
+        let least = self.fill_costs(previous, real, scale, &mut space);
         space.costs.iter_mut().for_each(|cost| *cost -= least);
         space.costs
     }
@@ -355,9 +360,8 @@ impl Mechanism {
         out: &mut [f64],
     ) {
         let (scale, _) = self.scale_and_coin(previous);
-        self.fill_costs(previous, real, scale, &mut space.costs);
+        let least = self.fill_costs(previous, real, scale, &mut space.costs);
         let costs = &space.costs.costs;
-        let least = least(costs);
         let per_unit = 1.0 / scale.denominator() as f64;
         space.accept.clear();
         space.accept.extend(costs.iter().map(|c| (-((c - least) as f64 * per_unit)).exp()));
@@ -391,20 +395,31 @@ impl Mechanism {
     }
 }
 
-/// The smallest cost.
-///
-/// # Panics
-///
-/// If there is none: every state has a successor.
-#[inline]
-fn least(costs: &[u64]) -> u64 {
-    assert!(!costs.is_empty(), "every state has a successor");
-    Arch::new().dispatch(|| costs.iter().fold(u64::MAX, |least, &cost| least.min(cost)))
+/// The costs of candidates, and the smallest of them, in whatever vector registers the machine has.
+struct Costs<'a> {
+    distances: &'a [Nats],
+    weights: &'a [Nats],
+    scale: CostScale,
+    out: &'a mut [u64],
+}
+
+impl WithSimd for Costs<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> u64 {
+        let Self { distances, weights, scale, out } = self;
+        let inputs = distances.iter().zip(weights);
+        out.iter_mut().zip(inputs).fold(u64::MAX, |least, (out, (&distance, &weight))| {
+            *out = scale.cost(distance, weight);
+            least.min(*out)
+        })
+    }
 }
 
 /// The logarithms of the kernel that a rule makes of these costs.
 fn log_kernel_of(rule: Rule, costs: &[u64], scale: CostScale, out: &mut [f64]) {
-    let least = least(costs);
+    let least = costs.iter().min().expect("every state has a successor");
     let denominator = scale.denominator() as f64;
     let excess: Vec<f64> = costs.iter().map(|c| (c - least) as f64 / denominator).collect();
     match rule {

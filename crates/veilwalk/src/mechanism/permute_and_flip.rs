@@ -36,51 +36,20 @@
 
 use std::sync::OnceLock;
 
-use super::least;
-use crate::random::{ExpCoin, Words, uniform_below};
+use crate::random::{ExpCoin, Flips, Words, uniform_below};
 
-/// Samples the rule: the place of the candidate that was taken. `accepted` is working space.
+/// Samples the rule: the place of the candidate that was taken. `least` is the smallest cost.
 #[inline]
 pub(super) fn select(
     costs: &[u64],
-    coin: &ExpCoin,
-    accepted: &mut Vec<u32>,
-    words: &mut impl Words,
-) -> usize {
-    let least = least(costs);
-    accepted.resize(costs.len(), 0);
-    let (fours, rest) = costs.as_chunks::<4>();
-    let mut taken = 0;
-    for (four, first) in fours.iter().zip((0..).step_by(4)) {
-        taken = flip_four(four, least, coin, first, taken, accepted, words);
-    }
-    if !rest.is_empty() {
-        let first = costs.len() - rest.len();
-        taken = flip_four(rest, least, coin, first, taken, accepted, words);
-    }
-    // The cheapest is always among them.
-    accepted[uniform_below(words, taken as u64) as usize] as usize
-}
-
-/// Flips the coins of up to four candidates, the first of which has the place `first`, by one word.
-/// The places of those accepted follow on the `taken` ones there are; gives how many there are then.
-#[inline(always)]
-fn flip_four(
-    costs: &[u64],
     least: u64,
     coin: &ExpCoin,
-    first: usize,
-    mut taken: usize,
-    accepted: &mut [u32],
+    flips: &mut Flips,
     words: &mut impl Words,
 ) -> usize {
-    let word = words.word();
-    for (i, &cost) in costs.iter().enumerate() {
-        // Written either way: which coins land heads is not to be guessed.
-        accepted[taken] = (first + i) as u32;
-        taken += usize::from(coin.flip_from((word >> (16 * i)) as u16, cost - least, words));
-    }
-    taken
+    let flips = coin.flip_all(costs, least, flips, words);
+    // The cheapest is always among them.
+    flips.place_of_heads(uniform_below(words, u64::from(flips.heads())) as u32)
 }
 
 /// The logarithms of the outcome probabilities, given how much each candidate costs above the

@@ -3,8 +3,8 @@
 //! Let U be uniform on [0, 1), its bits known one after the other. The coin is heads when
 //! `U < exp(-a/b)`. Four tests, from cheap to dear, each only ever answers when it is sure:
 //!
-//! 1. Sixteen bits of U against an enclosure of `exp(-a/b)` that takes one multiplication and a look
-//!    into a table. Where many coins are flipped, nearly all are settled here.
+//! 1. Sixteen bits of U against an enclosure of `exp(-a/b)` in whole numbers, for sixteen coins at a
+//!    time. Where many coins are flipped, nearly all are settled here.
 //! 2. With 64 bits of U: it is at least `2^-(z+1)` when z of its leading bits are zero, and
 //!    `exp(-x) = 2^(-x·log₂e)`. If the exponent says that `exp(-x)` is smaller, the coin is tails.
 //! 3. `exp` as a double with an interval around it that holds the real value (see
@@ -20,10 +20,11 @@
 //! two ends.
 
 use num_bigint::BigUint;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::Words;
 use super::enclosure::exp_enclosure;
-use super::sixteen_bits::SixteenBits;
+use super::sixteen_bits::{COINS, SixteenBits, Verdicts};
 
 /// How wide the float interval is: a relative `(x + 1)` times this.
 const MARGIN: f64 = 1.0 / (1u64 << 49) as f64;
@@ -65,19 +66,43 @@ impl ExpCoin {
         a == 0 || self.flip_after(0, a, words)
     }
 
-    /// The same coin, whose uniform number starts with these sixteen bits, drawn by the caller: a
-    /// word has four such beginnings, and more than that is hardly ever needed.
+    /// Flips a coin for each of these costs, heads with probability `exp(-(cost - least)/b)`; none is
+    /// below `least`. Four coins share one word, and more than that is hardly ever needed.
     #[inline]
-    pub(crate) fn flip_from(&self, beginning: u16, a: u64, words: &mut impl Words) -> bool {
-        match self.sixteen_bits.decide(beginning, a) {
-            Some(heads) => heads,
-            None => self.flip_on(beginning, a, words),
+    pub(crate) fn flip_all<'a>(
+        &self,
+        costs: &[u64],
+        least: u64,
+        flips: &'a mut Flips,
+        words: &mut impl Words,
+    ) -> &'a Flips {
+        let sixteens = costs.len().div_ceil(COINS);
+        flips.verdicts.resize(sixteens, Verdicts::default());
+        flips.words.resize(sixteens, [0; 4]);
+        words.fill(&mut flips.words.as_flattened_mut()[..costs.len().div_ceil(4)]);
+        let decide = Decide { flips, bits: self.sixteen_bits, costs, least };
+        if Arch::new().dispatch(decide) {
+            self.settle_all(costs, least, flips, words);
+        }
+        flips
+    }
+
+    /// Goes on with the coins that sixteen bits have not settled.
+    #[cold]
+    #[inline(never)]
+    fn settle_all(&self, costs: &[u64], least: u64, flips: &mut Flips, words: &mut impl Words) {
+        let sixteens = costs.chunks(COINS).zip(&flips.words).zip(&mut flips.verdicts);
+        for ((costs, beginnings), verdicts) in sixteens {
+            for (i, cost) in costs.iter().enumerate().filter(|(i, _)| verdicts.open >> i & 1 == 1) {
+                let beginning = (beginnings[i / 4] >> (16 * (i % 4))) as u16;
+                let heads = self.flip_on(beginning, cost - least, words);
+                verdicts.heads |= u16::from(heads) << i;
+                flips.heads += u32::from(heads);
+            }
         }
     }
 
     /// Sixteen bits were not enough.
-    #[cold]
-    #[inline(never)]
     fn flip_on(&self, beginning: u16, a: u64, words: &mut impl Words) -> bool {
         let first = u64::from(beginning) << 48 | words.word() >> 16;
         a == 0
@@ -145,6 +170,81 @@ impl ExpCoin {
             number = (number << 64u8) + words.word();
             bits += 64;
         }
+    }
+}
+
+/// Coins that were flipped together, sixteen at a time, and working space for flipping them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flips {
+    words: Vec<[u64; 4]>,
+    verdicts: Vec<Verdicts>,
+    heads: u32,
+}
+
+impl Flips {
+    /// How many landed heads.
+    #[inline]
+    pub(crate) fn heads(&self) -> u32 {
+        self.heads
+    }
+
+    /// The place of one that landed heads, of which `before` come before it.
+    ///
+    /// # Panics
+    ///
+    /// If there are not that many.
+    #[inline]
+    pub(crate) fn place_of_heads(&self, mut before: u32) -> usize {
+        for (verdicts, first) in self.verdicts.iter().zip((0..).step_by(COINS)) {
+            let mut heads = verdicts.heads;
+            let here = heads.count_ones();
+            if before < here {
+                for _ in 0..before {
+                    heads &= heads - 1;
+                }
+                return first + heads.trailing_zeros() as usize;
+            }
+            before -= here;
+        }
+        panic!("fewer coins have landed heads");
+    }
+}
+
+/// Whether sixteen bits leave any coin open, and what they say of the others, in whatever vector
+/// registers the machine has.
+struct Decide<'a> {
+    flips: &'a mut Flips,
+    bits: SixteenBits,
+    costs: &'a [u64],
+    least: u64,
+}
+
+impl WithSimd for Decide<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        let Self { flips, bits, costs, least } = self;
+        let (mut heads, mut open) = (0, 0);
+        let (sixteens, rest) = costs.as_chunks();
+        let mut places = flips.verdicts.iter_mut().zip(&flips.words);
+        for (costs, (verdicts, words)) in sixteens.iter().zip(&mut places) {
+            *verdicts = bits.decide(costs, least, words);
+            heads += verdicts.heads.count_ones();
+            open |= verdicts.open;
+        }
+        if let Some((verdicts, words)) = places.next() {
+            let mut costs = [least; COINS];
+            costs[..rest.len()].copy_from_slice(rest);
+            let there = (1 << rest.len()) - 1;
+            *verdicts = bits.decide(&costs, least, words);
+            verdicts.heads &= there;
+            verdicts.open &= there;
+            heads += verdicts.heads.count_ones();
+            open |= verdicts.open;
+        }
+        flips.heads = heads;
+        open != 0
     }
 }
 
@@ -265,30 +365,47 @@ mod tests {
         }
     }
 
-    /// Sixteen bits and then more are the same number as 64 at once.
+    /// Coins flipped together are those flipped one by one, with the same bits.
     #[test]
-    fn a_beginning_is_the_same_as_a_whole_word() {
+    fn many_coins_are_many_single_coins() {
         let mut words = Source::seeded(13).words_for_tests();
-        let mut undecided = 0;
-        for round in 0..200_000 {
-            let coin = ExpCoin::new(1 + words.word() % 5000);
-            let a = words.word() % (coin.denominator * 12);
-            let (beginning, rest) = match round % 2 {
-                0 => ((words.word() >> 48) as u16, words.word()),
-                // Near the threshold.
-                _ => (
-                    ((-(a as f64) * coin.inverse).exp() * 65536.0 + (words.word() % 5) as f64 - 2.0)
-                        as u16,
-                    words.word(),
-                ),
-            };
-            let mut more = starting_with(&[rest]);
-            let split = coin.flip_from(beginning, a, &mut more);
-            undecided += more.taken;
-            let first = u64::from(beginning) << 48 | rest >> 16;
-            assert_eq!(split, coin.flip(a, &mut starting_with(&[first])), "{a} {beginning}");
+        let mut space = Flips::default();
+        let mut settled_late = 0;
+        for round in 0..20_000 {
+            let coin = ExpCoin::new((1 << 20) + words.word() % 5000);
+            let n = 1 + words.word() as usize % 70;
+            let least = words.word() % 1000;
+            let costs: Vec<u64> =
+                (0..n).map(|_| least + words.word() % (coin.denominator * 12)).collect();
+            // Anywhere, or near the threshold.
+            let beginnings: Vec<u16> = costs
+                .iter()
+                .map(|&cost| {
+                    let p = (-((cost - least) as f64) * coin.inverse).exp() * 65536.0;
+                    let near = p + (words.word() % 64) as f64 - 32.0;
+                    if round % 2 == 0 { words.word() as u16 } else { near as u16 }
+                })
+                .collect();
+            let mut given: Vec<u64> = beginnings
+                .chunks(4)
+                .map(|four| four.iter().rev().fold(0, |word, &bits| word << 16 | u64::from(bits)))
+                .collect();
+            let rest = words.word();
+            given.extend([rest; 70]);
+            let mut given = Counted { given, rest: Source::seeded(3).words_for_tests(), taken: 0 };
+            let flips = coin.flip_all(&costs, least, &mut space, &mut given);
+            settled_late += given.taken - n.div_ceil(4);
+            let single: Vec<usize> = (0..n)
+                .filter(|&i| {
+                    let first = u64::from(beginnings[i]) << 48 | rest >> 16;
+                    coin.flip(costs[i] - least, &mut starting_with(&[first]))
+                })
+                .collect();
+            let together: Vec<usize> =
+                (0..flips.heads()).map(|k| flips.place_of_heads(k)).collect();
+            assert_eq!(together, single);
         }
-        assert!((1_000..150_000).contains(&undecided), "{undecided}");
+        assert!((10_000..300_000).contains(&settled_late), "{settled_late}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod sixteen_bits;
 mod source;
 
 pub use coin::ExpCoin;
+pub(crate) use coin::Flips;
 pub use index::uniform_below;
 pub use source::{
     Randomness, Secret, SecretTooShort, Source, SourceKind, Stream, Unavailable, WalkKey,
@@ -22,12 +23,23 @@ pub use source::{
 pub trait Words {
     /// The next word.
     fn word(&mut self) -> u64;
+
+    /// The next words, as many as there are places.
+    #[inline]
+    fn fill(&mut self, out: &mut [u64]) {
+        out.iter_mut().for_each(|word| *word = self.word());
+    }
 }
 
 impl<W: Words + ?Sized> Words for &mut W {
     #[inline]
     fn word(&mut self) -> u64 {
         (**self).word()
+    }
+
+    #[inline]
+    fn fill(&mut self, out: &mut [u64]) {
+        (**self).fill(out);
     }
 }
 

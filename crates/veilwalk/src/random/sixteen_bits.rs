@@ -1,86 +1,123 @@
-//! What the first sixteen bits of a coin's uniform number say about `exp(-a/b)`.
+//! What the first sixteen bits of a coin's uniform number say about `exp(-a/b)`, for sixteen coins at
+//! a time.
 //!
-//! `exp(-a/b) = 2^-h` with `h = (a/b)·log₂e`. One multiplication gives the whole part of `128·h`, and
-//! a table says between which two numbers of sixteen bits `exp(-a/b)` lies then. They are about one
-//! and a half per cent apart, so that fewer than one coin in sixty needs more bits, and unlikely ones
-//! hardly ever.
+//! `exp(-a/b) = 2^-h` with `h = (a/b)·log₂e`. One multiplication gives `h` as a fixed-point number; a
+//! polynomial gives two to the minus its fraction, and a shift does the rest. The result is
+//! `exp(-a/b)` in units of 2⁻¹⁶, off by less than [`MARGIN`], so that all but one coin in three
+//! thousand are settled. All of it is whole numbers of 32 bits, without a branch or a table, and the
+//! compiler does eight or sixteen of them at a time.
 //!
 //! # Precision
 //!
-//! The factor is `2⁶⁴·128·log₂e/b` rounded down by less than one and a bit, so the product, cut to
-//! its upper 64 bits, is at most `128·h`, and above `128·h − 2 − a/2⁶⁴·2⁻⁵⁰`; the table allows for
-//! that much and more. It ends where `exp(-a/b) < 2⁻¹⁷`: beyond, only sixteen zeros leave any doubt.
+//! Exponents are shifted right until the denominator has at most 27 bits, which loses less than one
+//! unit of `a'`. The factor is `2⁴⁷·log₂e/b'` rounded down, and the product is cut to whole units of
+//! 2⁻¹⁵. So the fixed-point `h` is never above the real one, and below it by less than
+//!
+//! - 1 unit for the cut,
+//! - `factor/2³² ≤ 2⁻⁴` for the shift, which happens only where `b' ≥ 2²⁶`,
+//! - `a'/2³² < 1` for the factor.
+//!
+//! Three units of 2⁻¹⁵ in `h` are less than `3·ln2·2` units of 2⁻¹⁶ in a probability, five, upwards.
+//! The polynomial is off by between −4 and 6 units (a test looks at every fraction), and the last
+//! shift cuts less than one. Together: between −5 and 11, and the margin is 12. Beyond `h = 31` both
+//! the result and the probability are below a unit.
+
+/// How far the result may be from `exp(-a/b)`, in units of 2⁻¹⁶.
+const MARGIN: u32 = 12;
 
 /// `log₂e·2¹²⁷`, rounded down.
 const LOG2_E: u128 = 245_461_841_629_398_282_873_184_673_143_046_618_760;
 
-/// Entries of the table to a halving.
-const PARTS: usize = 1 << PARTS_BITS;
-const PARTS_BITS: u32 = 7;
+/// Bits behind the point of `h`.
+const FRACTION_BITS: u32 = 15;
 
-/// `2^(-1/128)·2⁶⁴`, rounded down.
-const STEP: u64 = 18_347_121_020_861_646_923;
+/// As many coins as are decided at once.
+pub(super) const COINS: usize = 16;
 
-/// The last entry, which stands for everything beyond as well.
-const LAST: usize = 17 * PARTS;
-
-/// A number that starts with less than `heads_below` is below `exp(-a/b)`, one that starts with more
-/// than `tails_above` is not.
-#[derive(Clone, Copy)]
-struct Bounds {
-    heads_below: u16,
-    tails_above: u16,
-}
-
-static TABLE: [Bounds; LAST + 1] = table();
-
-const fn table() -> [Bounds; LAST + 1] {
-    let mut table = [Bounds { heads_below: 0, tails_above: 0 }; LAST + 1];
-    // Powers of the step from below and from above, in units of 2⁻⁶⁴.
-    let (mut below, mut above) = (1u128 << 64, 1u128 << 64);
-    let mut i = 0;
-    while i < table.len() + 2 {
-        if i < table.len() {
-            // Rounded up to whole units of 2⁻¹⁶, less one.
-            table[i].tails_above = (((above + ((1 << 48) - 1)) >> 48) - 1) as u16;
-        }
-        if i >= 2 {
-            table[i - 2].heads_below = (below >> 48) as u16;
-        }
-        below = (below * STEP as u128) >> 64;
-        above = ((above * (STEP as u128 + 1)) >> 64) + 1;
-        i += 1;
-    }
-    table
-}
-
-/// The table for one denominator.
+/// The way from exponents over one denominator to halvings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SixteenBits {
-    /// `2⁶⁴·128·log₂e/b`, rounded down; zero for denominators too small or too large for this.
-    factor: u64,
+    shift: u32,
+    /// `2⁴⁷·log₂e` over the shifted denominator, rounded down; zero for denominators that are too
+    /// small or too large for this.
+    factor: u32,
+}
+
+/// A bit for each of sixteen coins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Verdicts {
+    /// Those that land heads for certain.
+    pub(super) heads: u16,
+    /// Those for which sixteen bits are not enough.
+    pub(super) open: u16,
 }
 
 impl SixteenBits {
     /// For exponents over this denominator, which is not zero.
     pub(super) const fn new(denominator: u64) -> Self {
-        let factor = (LOG2_E / denominator as u128) >> (127 - 64 - PARTS_BITS);
-        let fits = factor <= u64::MAX as u128 && denominator <= 1 << 60;
-        Self { factor: if fits { factor as u64 } else { 0 } }
+        let bits = u64::BITS - denominator.leading_zeros();
+        if bits < 17 || bits > 63 {
+            return Self { shift: 0, factor: 0 };
+        }
+        let shift = bits.saturating_sub(27);
+        let factor = (LOG2_E / denominator as u128) >> (127 - 32 - FRACTION_BITS - shift);
+        Self { shift, factor: factor as u32 }
     }
 
-    /// Whether a number that starts with these bits is below `exp(-a/b)`, if they are enough to say.
-    #[inline]
-    pub(super) fn decide(self, beginning: u16, a: u64) -> Option<bool> {
+    /// Coins with the probabilities `exp(-(cost - least)/b)`. Each has a quarter of a word, the first
+    /// one the lowest.
+    #[inline(always)]
+    pub(super) fn decide(self, costs: &[u64; COINS], least: u64, words: &[u64; 4]) -> Verdicts {
         if self.factor == 0 {
-            return None;
+            return Verdicts { heads: 0, open: u16::MAX };
         }
-        let place = ((u128::from(a) * u128::from(self.factor)) >> 64) as usize;
-        let Bounds { heads_below, tails_above } = TABLE[place.min(LAST)];
-        // Both are looked at, so that only the doubtful case is a branch.
-        let (heads, tails) = (beginning < heads_below, beginning > tails_above);
-        if heads | tails { Some(heads) } else { None }
+        // Nothing below can overflow, as the bounds say; the operations that wrap are those which the
+        // compiler does several of at a time.
+        let mut halvings = [0u32; COINS];
+        for (halvings, cost) in halvings.iter_mut().zip(costs) {
+            let excess = cost.wrapping_sub(least) >> self.shift;
+            let excess = if excess >> 32 == 0 { excess as u32 } else { u32::MAX };
+            *halvings = ((u64::from(excess) * u64::from(self.factor)) >> 32) as u32;
+        }
+        let mut beginnings = [0u16; COINS];
+        for (four, word) in beginnings.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *four = std::array::from_fn(|i| (word >> (16 * i)) as u16);
+        }
+        let (mut heads, mut open) = ([0u8; COINS], [0u8; COINS]);
+        for i in 0..COINS {
+            let probability = exp2_of_minus(halvings[i]);
+            let beginning = u32::from(beginnings[i]);
+            // Heads for certain when beginning + 1 + MARGIN is not above the result, tails when
+            // beginning is not below the result + MARGIN.
+            heads[i] = u8::from(beginning + MARGIN < probability);
+            let above = (beginning + MARGIN).wrapping_sub(probability);
+            open[i] = u8::from(above < 2 * MARGIN);
+        }
+        Verdicts { heads: bits(&heads), open: bits(&open) }
     }
+}
+
+/// Two to the minus this many halvings, in units of 2⁻¹⁶.
+#[inline(always)]
+fn exp2_of_minus(halvings: u32) -> u32 {
+    let fraction = halvings & ((1 << FRACTION_BITS) - 1);
+    // A cubic that meets 2^-x at four points of [0, 1]. All factors are below 2¹⁷ and 2¹⁵.
+    let times = |inner: u32| fraction.wrapping_mul(inner) >> FRACTION_BITS;
+    let inner = 15_126u32.wrapping_sub(times(2_588));
+    let inner = 45_305u32.wrapping_sub(times(inner));
+    let mantissa = 65_532u32.wrapping_sub(times(inner));
+    mantissa >> (halvings >> FRACTION_BITS).min(31)
+}
+
+/// Zeros and ones as bits, the first one the lowest.
+#[inline(always)]
+fn bits(ones: &[u8; COINS]) -> u16 {
+    let eight = |ones: &[u8]| {
+        let ones = u64::from_le_bytes(ones.try_into().expect("eight bytes"));
+        // Each one is moved to its place in the top byte.
+        (ones.wrapping_mul(0x0102_0408_1020_4080) >> 56) as u16
+    };
+    eight(&ones[..8]) | eight(&ones[8..]) << 8
 }
 
 #[cfg(test)]
@@ -91,10 +128,40 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_step_is_the_root_of_one_half() {
-        let half = BigUint::from(1u8) << (PARTS * 64 - 1);
-        assert!(BigUint::from(STEP).pow(PARTS as u32) <= half);
-        assert!(BigUint::from(STEP + 1).pow(PARTS as u32) > half);
+    fn the_polynomial_is_near_at_every_fraction() {
+        // 2^(-1/2^15) by whole numbers, and its powers from below and from above.
+        let root = (-std::f64::consts::LN_2 / 32768.0).exp();
+        let step = (root * 2f64.powi(100)) as u128;
+        let half = BigUint::from(1u8) << ((100u32 << FRACTION_BITS) - 1);
+        let slack = 1u128 << 60;
+        assert!(BigUint::from(step - slack).pow(1 << FRACTION_BITS) < half);
+        assert!(BigUint::from(step + slack).pow(1 << FRACTION_BITS) > half);
+        let times = |power: &BigUint, by: u128| (power * by) >> 100u8;
+        let (mut low, mut high) = (BigUint::from(1u8) << 100u8, BigUint::from(1u8) << 100u8);
+        for halvings in 0..1 << FRACTION_BITS {
+            let result = BigUint::from(exp2_of_minus(halvings));
+            // −4 ≤ result − power ≤ 6
+            assert!((&result + 4u8) << 84u8 >= high, "{halvings}");
+            assert!(&result << 84u8 <= &low + (BigUint::from(6u8) << 84u8), "{halvings}");
+            low = times(&low, step - slack);
+            high = times(&high, step + slack) + 1u8;
+        }
+    }
+
+    /// One coin, as if it were the only one.
+    fn decide(bits: SixteenBits, beginning: u16, a: u64) -> Option<bool> {
+        let place = usize::from(beginning) % COINS;
+        let least = u64::MAX - a;
+        let mut costs = [least; COINS];
+        costs[place] = u64::MAX;
+        let mut words = [0; 4];
+        words[place / 4] = u64::from(beginning) << (16 * (place % 4));
+        let Verdicts { heads, open } = bits.decide(&costs, least, &words);
+        match (heads >> place & 1, open >> place & 1) {
+            (heads, 0) => Some(heads == 1),
+            (0, _) => None,
+            _ => panic!("heads for certain, and open"),
+        }
     }
 
     /// Holds what sixteen bits decide against an enclosure in whole numbers, at the very thresholds.
@@ -103,39 +170,46 @@ mod tests {
         let bits = SixteenBits::new(b);
         let expected = (-(a as f64) / b as f64).exp() * 65536.0;
         let mut undecided = 0;
-        let around = (expected * 0.97) as i64 - 3..=(expected * 1.03) as i64 + 3;
+        let around = expected as i64 - 40..=expected as i64 + 40;
         for beginning in around.filter_map(|number| u16::try_from(number).ok()) {
-            match bits.decide(beginning, a) {
+            match decide(bits, beginning, a) {
                 // The whole range of numbers that start like this is on one side.
-                Some(true) => prop_assert!(BigUint::from(beginning + 1) << 104u8 <= low),
+                Some(true) => prop_assert!(BigUint::from(beginning) + 1u8 << 104u8 <= low),
                 Some(false) => prop_assert!(BigUint::from(beginning) << 104u8 >= high),
                 None => undecided += 1,
             }
         }
-        for far in [0, (expected * 0.9) as u16] {
-            prop_assert_ne!(bits.decide(far, a), Some(false), "{} {}", a, b);
-        }
         if bits.factor != 0 {
-            prop_assert!(f64::from(undecided) <= expected * 0.017 + 2.0, "{a} {b} {undecided}");
+            prop_assert!(undecided <= 2 * MARGIN, "{a} {b} {undecided}");
+            for (far, heads) in [(expected * 0.9 - 20.0, true), (expected * 1.1 + 20.0, false)] {
+                if (0.0..65536.0).contains(&far) {
+                    prop_assert_eq!(decide(bits, far as u16, a), Some(heads), "{} {}", a, b);
+                }
+            }
         }
         Ok(())
     }
 
     #[test]
     fn at_the_ends_of_the_range() {
-        for b in [1, 184, 185, 186, 1 << 20, (1 << 60) - 1, 1 << 60, (1 << 60) + 1, u64::MAX] {
-            for tenths in (0..200).chain([1000, 100_000]) {
+        for b in [1, 65535, 65536, 65537, 1 << 20, 1 << 26, 1 << 27, (1 << 63) - 1, 1 << 63] {
+            for tenths in (0..250).chain([1000, 100_000]) {
                 let a = u128::from(b) * tenths / 10;
                 check(u64::try_from(a).unwrap_or(u64::MAX), b).unwrap();
             }
+            check(u64::MAX, b).unwrap();
         }
     }
 
     #[test]
-    fn certain_heads_need_no_more_bits_but_for_the_last_few() {
-        let bits = SixteenBits::new(1000);
-        assert!((0..64_000).all(|beginning| bits.decide(beginning, 0) == Some(true)));
-        assert_eq!(bits.decide(u16::MAX, 0), None);
+    fn each_coin_has_a_place_of_its_own() {
+        let bits = SixteenBits::new(1 << 20);
+        for place in 0..COINS {
+            let mut costs = [1 << 40; COINS];
+            costs[place] = 7;
+            let Verdicts { heads, open } = bits.decide(&costs, 7, &[0x8000_8000_8000_8000; 4]);
+            assert_eq!((heads, open), (1 << place, 0));
+        }
     }
 
     proptest! {

@@ -19,6 +19,7 @@
 //! is drawn without reference to the real walk, and so is its stream.
 
 use chacha20::ChaCha20Rng;
+use pulp::bytemuck;
 use rand_core::{Rng, SeedableRng};
 use thiserror::Error;
 
@@ -39,6 +40,12 @@ impl Words for Stream {
     #[inline]
     fn word(&mut self) -> u64 {
         self.0.next_u64()
+    }
+
+    #[inline]
+    fn fill(&mut self, out: &mut [u64]) {
+        self.0.fill_bytes(bytemuck::cast_slice_mut(out));
+        out.iter_mut().for_each(|word| *word = u64::from_le(*word));
     }
 }
 
@@ -289,6 +296,17 @@ mod tests {
             first_word(b"a", 1, 0, &[1, 2, 3, 0]),
         ];
         assert!(others.iter().all(|&other| other != base));
+    }
+
+    #[test]
+    fn words_are_the_same_together_and_one_by_one() {
+        let (mut together, mut single) =
+            (Source::seeded(8).words_for_tests(), Source::seeded(8).words_for_tests());
+        for length in [0, 1, 31, 32, 33, 5, 200, 3] {
+            let mut filled = vec![0; length];
+            together.fill(&mut filled);
+            assert!(filled.iter().all(|&word| word == single.word()), "{length}");
+        }
     }
 
     #[test]

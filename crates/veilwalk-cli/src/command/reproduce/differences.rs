@@ -2,7 +2,7 @@
 //! that shows it, and what veilwalk does.
 
 use veilwalk::Preset;
-use veilwalk_report::{chance, figure, percent};
+use veilwalk_report::{chance, estimate, figure, percent};
 
 use super::checks::{Checks, SINGLED_OUT, TYPICAL};
 use super::plan::STEPS;
@@ -86,10 +86,16 @@ pub(super) fn all(chains: &[Results], checks: &Checks) -> Vec<Difference> {
             found: "it can hold where the drift is positive",
             number: format!(
                 "on a chain of {} states at ε = 10 it is wrong for {} of the joint states; one of \
-                 them drifts apart by {} nats a step",
+                 them drifts apart by {} nats a step. The largest such share for ε from 0.5 to 10: \
+                 {}",
                 checks.counterexample.states,
                 percent(checks.counterexample.wrongly),
-                figure(checks.counterexample.drift)
+                figure(checks.counterexample.drift),
+                by_chain(&|c| {
+                    let shares = c.drift(Preset::Paper).into_iter();
+                    let wrongly = shares.filter_map(|(_, d)| d.published_wrongly);
+                    percent(wrongly.fold(0.0, f64::max))
+                })
             ),
             remedy: "a corrected condition, proven in two lines",
         },
@@ -110,6 +116,9 @@ pub(super) fn all(chains: &[Results], checks: &Checks) -> Vec<Difference> {
                 "credit, v = {SINGLED_OUT}, step {STEPS}: as printed {}; with constants computed \
                  from the kernels {}; exact probability {}",
                 match checks.error_bound.published {
+                    Some(bound) if bound >= 1.0 => {
+                        format!("{}, which says nothing of a probability", figure(bound))
+                    }
                     Some(bound) => figure(bound),
                     None => format!(
                         "nothing (it speaks of distances above {} nats)",
@@ -153,8 +162,11 @@ pub(super) fn all(chains: &[Results], checks: &Checks) -> Vec<Difference> {
             found: "there is one more inner term, 4n − 2, and the released walk alone is not a Markov \
                     chain: the pair of walks is, so its mixing time counts",
             number: format!(
-                "credit: the chain mixes in {} steps, the pair in {}; at η = {TYPICAL} the bound is \
-                 {} as printed and {} corrected",
+                "credit, n = {STEPS}: the sum of squares is {} nats² as printed and {} with all its \
+                 terms; the chain mixes in {} steps, the pair in {}; at η = {TYPICAL} the bound on \
+                 the probability is {} as printed and {} corrected",
+                figure(squares(credit.about.diameter, 6.0)),
+                figure(squares(credit.about.diameter, 2.0)),
                 checks.mixing.0,
                 checks.mixing.1,
                 option(checks.typicality_bound.published),
@@ -190,6 +202,12 @@ pub(super) fn all(chains: &[Results], checks: &Checks) -> Vec<Difference> {
     ]
 }
 
+/// The sum of squared changes behind the bound on typicality, for `4n −` so many terms.
+fn squares(diameter: f64, left_out: f64) -> f64 {
+    let n = STEPS as f64;
+    (4.0 * n - left_out) * diameter * diameter / ((n - 1.0) * (n - 1.0))
+}
+
 fn lemma_range(credit: &Results) -> String {
     let points = credit.drift(Preset::Paper);
     let (Some((low, first)), Some((high, last))) = (points.first(), points.last()) else {
@@ -216,16 +234,18 @@ fn resolution(credit: &Results) -> String {
     let exact = super::claims::singled_out(credit).map_or(f64::NAN, |(_, paper)| paper);
     let walks = simulated.map_or(0, |s| s.walks);
     let levels = credit.subject.simulated_levels();
+    let exactly = measured.map(|m| credit.tail(&m.fixed)).unwrap_or_default();
     let seen = simulated.and_then(|s| {
         let place = levels.iter().rposition(|&v| v <= SINGLED_OUT)?;
-        Some((levels[place], s.per_step[place]))
+        let v = levels[place];
+        Some((v, exactly.iter().find(|p| p.0 == v)?.1, s.per_step[place]))
     });
-    let seen = seen.map_or(String::new(), |(v, e)| {
+    let seen = seen.map_or(String::new(), |(v, exact, e)| {
         format!(
-            "; {} walks of this run give {} ± {} at v = {v}",
-            crate::args::thousands(walks as usize),
-            chance(e.mean),
-            chance(e.error)
+            "; at v = {v}: exactly {}, and {} by the {} walks of this run",
+            chance(exact),
+            estimate(e.mean, e.error),
+            crate::args::thousands(walks as usize)
         )
     });
     format!("credit at v = {SINGLED_OUT}, ε = 1: exactly {} from Caa{seen}", chance(exact))

@@ -81,9 +81,16 @@ pub(super) fn write_all(
         }
     }
     rows.save(folder, "kernels.csv")?;
-    let mut rows = Rows::new(&["claim", "chain", "paper", "ours", "agrees"])?;
+    let mut rows = Rows::new(&["claim", "chain", "paper", "ours", "agrees", "why"])?;
     for claim in claims {
-        rows.push([&claim.claim, &claim.chain, &claim.paper, &claim.ours, claim.verdict.word()])?;
+        rows.push([
+            &claim.claim,
+            &claim.chain,
+            &claim.paper,
+            &claim.ours,
+            claim.verdict.word(),
+            &claim.why,
+        ])?;
     }
     rows.save(folder, "claims.csv")?;
     let mut rows = Rows::new(&["where", "printed", "found", "this run", "veilwalk"])?;

@@ -184,7 +184,7 @@ pub(super) fn made(
     let design = setting.preset.design();
     let (model, promise) = (Arc::clone(&subject.model), promise(setting)?);
     let large = subject.extent == Extent::Large;
-    let looked_at = !work.guarantee;
+    let looked_at = !(work.exact || work.simulated || work.drift);
     if setting.preset == Preset::Cell && subject.extent != Extent::Tiny && looked_at {
         // The exact calibration would take longer than a look is worth.
         let mechanism = Mechanism::with_cells(model, design, promise, Calibration::Theorem)?;

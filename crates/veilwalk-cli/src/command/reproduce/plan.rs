@@ -113,7 +113,7 @@ impl Work {
 
     fn of(model: &Model, setting: Setting, levels: usize) -> Self {
         if !EPSILONS.contains(&setting.epsilon) {
-            return Self::SAMPLES;
+            return Self { guarantee: Extent::of(model) != Extent::Large, ..Self::SAMPLES };
         }
         let published = setting.basis == Basis::Epsilon;
         match Extent::of(model) {

@@ -68,7 +68,12 @@ pub(super) fn errors(chain: &Results, basis: Basis, epsilons: &[&str], pick: Pic
                 let points = simulated_levels.iter().zip(&simulated.per_step);
                 let points = points.filter(|(_, e)| e.mean > 0.0);
                 let points = points.map(|(&x, e)| Point { x, y: e.mean, error: BARS * e.error });
-                chart = chart.with(series(preset), Mark::Points(points.collect()));
+                let points: Vec<Point> = points.collect();
+                if figures.exact.is_none() {
+                    let joins = points.iter().map(|p| (p.x, p.y)).collect();
+                    chart = chart.with(series(preset), Mark::Joins(joins));
+                }
+                chart = chart.with(series(preset), Mark::Points(points));
             }
         }
         chart.to_svg()
@@ -109,7 +114,11 @@ pub(super) fn entropy(chain: &Results, basis: Basis, pick: Pick, own: &[OwnEntro
             let figures = pick(measured);
             let line = figures.entropies().into_iter().filter(|e| shown(e.0));
             let line = line.map(|(n, h, _)| (n as f64, h)).collect();
-            chart = chart.with(series(preset), Mark::Line(line));
+            let line = match figures.exact {
+                Some(_) => Mark::Line(line),
+                None => Mark::Joins(line),
+            };
+            chart = chart.with(series(preset), line);
             if let Some(simulated) = &figures.simulated {
                 let points = LENGTHS.iter().zip(&simulated.entropy);
                 let points =

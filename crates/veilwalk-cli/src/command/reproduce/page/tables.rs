@@ -1,6 +1,6 @@
 //! The tables.
 
-use veilwalk_report::{Cell, Table, figure, percent};
+use veilwalk_report::{Cell, Table, estimate, figure, percent};
 
 use crate::command::reproduce::claims::{Claim, Verdict};
 use crate::command::reproduce::differences::Difference;
@@ -21,7 +21,10 @@ pub(super) fn claims(claims: &[Claim]) -> Table {
             Cell::words(&claim.claim),
             Cell::words(&claim.chain),
             Cell::words(&claim.paper),
-            Cell::words(&claim.ours),
+            Cell::words(match claim.why.as_str() {
+                "" => claim.ours.clone(),
+                why => format!("{}. *Why:* {why}.", claim.ours),
+            }),
             Cell::words(claim.verdict.word()).class(class),
         ]);
     }
@@ -29,9 +32,7 @@ pub(super) fn claims(claims: &[Claim]) -> Table {
 }
 
 pub(super) fn differences(differences: &[Difference]) -> Table {
-    let mut table =
-        Table::new(["where", "as printed", "what was found", "in this run", "what veilwalk does"])
-            .words();
+    let mut table = Table::new(["where", "as printed", "found", "in this run", "veilwalk"]).words();
     for d in differences {
         table.row([
             Cell::words(d.place),
@@ -44,11 +45,22 @@ pub(super) fn differences(differences: &[Difference]) -> Table {
     table
 }
 
-fn measured_cell(figure: Option<(f64, f64)>, show: fn(f64) -> String) -> Cell {
-    match figure {
+/// A mean, with its error if it was simulated.
+fn measured_cell(found: Option<(f64, f64)>) -> Cell {
+    match found {
         None => Cell::nothing(),
-        Some((mean, 0.0)) => Cell::number(mean, show(mean)),
-        Some((mean, error)) => Cell::number(mean, format!("{} ± {}", show(mean), show(error))),
+        Some((mean, error)) => Cell::number(mean, estimate(mean, error)),
+    }
+}
+
+/// The same for a share.
+fn share_cell(found: Option<(f64, f64)>) -> Cell {
+    match found {
+        None => Cell::nothing(),
+        Some((mean, 0.0)) => Cell::number(mean, percent(mean)),
+        Some((mean, error)) => {
+            Cell::number(mean, format!("{} %", estimate(100.0 * mean, 100.0 * error)))
+        }
     }
 }
 
@@ -63,22 +75,49 @@ pub(super) fn comparison(chain: &Results, basis: Basis) -> Table {
     let mut table =
         Table::new(["ε", "mechanism", "wrong states", "mean distance", "entropy", "loss"]);
     for (setting, measured) in
-        chain.all().filter(|(s, m)| s.basis == basis && m.guarantee.is_some())
+        chain.all().filter(|(s, m)| s.basis == basis && m.fixed.mean_distance().is_some())
     {
         table.row([
             Cell::number(number(setting.epsilon), setting.epsilon),
             Cell::words(format!("`{}`", setting.preset)),
-            measured_cell(measured.fixed.wrong_share(), percent),
-            measured_cell(measured.fixed.mean_distance(), figure),
-            measured_cell(measured.fixed.last_entropy(), figure),
+            share_cell(measured.fixed.wrong_share()),
+            measured_cell(measured.fixed.mean_distance()),
+            measured_cell(measured.fixed.last_entropy()),
             loss_cell(measured),
         ]);
     }
     table
 }
 
+/// Remarks on how settings were made: each once, in the order of the table.
+fn remarks(chains: &[Results]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for chain in chains {
+        let settings = chain.all().filter(|(_, measured)| measured.guarantee.is_some());
+        for remark in settings.filter_map(|(_, measured)| measured.remark.as_ref()) {
+            if !notes.contains(remark) {
+                notes.push(remark.clone());
+            }
+        }
+    }
+    notes
+}
+
+/// The sign of a note.
+fn mark(place: usize) -> String {
+    const SIGNS: [&str; 3] = ["†", "‡", "§"];
+    SIGNS.get(place).map_or_else(|| format!("({place})"), |sign| (*sign).to_owned())
+}
+
+/// The notes under the table of guarantees, as one text; empty if there are none.
+pub(super) fn notes(chains: &[Results]) -> String {
+    let notes = remarks(chains).into_iter().enumerate();
+    notes.map(|(k, note)| format!(" {} {note}.", mark(k))).collect()
+}
+
 /// What every setting promises, and what it loses in fact.
 pub(super) fn guarantees(chains: &[Results]) -> Table {
+    let notes = remarks(chains);
     let mut table = Table::new([
         "chain",
         "basis",
@@ -90,14 +129,13 @@ pub(super) fn guarantees(chains: &[Results]) -> Table {
         "bound per nat",
         "loss per nat",
         "loss",
-        "remark",
     ])
     .dense();
     for chain in chains {
         for (setting, measured) in chain.all() {
             let Some(promised) = &measured.guarantee else { continue };
             let optional = |number: Option<f64>| match number {
-                Some(number) => Cell::number(number, figure(number)),
+                Some(number) => Cell::number(number, format!("{number:.3}")),
                 None => Cell::nothing(),
             };
             let substitutions =
@@ -108,9 +146,11 @@ pub(super) fn guarantees(chains: &[Results]) -> Table {
                 false => (unit.to_owned(), ""),
             };
             let (low, high) = measured.scale;
+            let note = notes.iter().position(|known| Some(known) == measured.remark.as_ref());
+            let note = note.map(mark).unwrap_or_default();
             let scale = match low == high {
-                true => figure(low),
-                false => format!("{} to {}", figure(low), figure(high)),
+                true => format!("{}{note}", figure(low)),
+                false => format!("{} to {}{note}", figure(low), figure(high)),
             };
             table.row([
                 Cell::words(chain.subject.key),
@@ -121,12 +161,14 @@ pub(super) fn guarantees(chains: &[Results]) -> Table {
                 Cell::words(format!("`{}`", setting.preset)),
                 Cell::number(number(setting.epsilon), setting.epsilon),
                 Cell::words(unit).class(class),
-                Cell::number(promised.covered_pairs as f64, figure(promised.covered_pairs as f64)),
+                Cell::number(
+                    promised.covered_pairs as f64,
+                    crate::args::thousands(promised.covered_pairs as usize),
+                ),
                 Cell::number(low, scale),
                 optional(promised.bound_per_nat),
                 optional(promised.per_nat),
                 loss_cell(measured),
-                Cell::words(measured.remark.clone().unwrap_or_default()).class("wraps"),
             ]);
         }
     }
@@ -164,7 +206,7 @@ pub(super) fn chains(chains: &[Results]) -> Table {
 /// The paper's ten ratings and what was released in their place.
 pub(super) fn sample(credit: &Results) -> Table {
     let (real, chain) = (&credit.subject.walks[1], credit.subject.model.chain());
-    let steps = (0..real.len()).map(|t| format!("t = {t}"));
+    let steps = (0..real.len()).map(|t| format!("t\u{a0}=\u{a0}{t}"));
     let header = ["ε".to_owned(), "mechanism".to_owned()].into_iter().chain(steps);
     let mut table = Table::new(header).dense();
     let states = real.iter().map(|&x| Cell::words(chain.label(x)));
