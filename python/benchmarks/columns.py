@@ -1,9 +1,12 @@
-"""What Python adds to the library: `privatize` on ten million states, `step`, and threads.
+"""What Python adds to the library: `privatize` on ten million states, and `step`.
 
     python python/benchmarks/columns.py [STATES]
 
-The library's own time is taken in the same process, on the same walks and the same threads, by turns:
-on a busy machine only the ratios mean something.
+The library's own time is taken in the same process, on the same walks, by turns. On a busy machine the clock
+means nothing, so everything is in seconds of the processor, and only the ratios count:
+
+- *steps*: the library's releaser on state numbers, and nothing else: the bare steps;
+- *library*: what a program in Rust does with the same texts: look labels up, release, collect the labels.
 """
 
 from __future__ import annotations
@@ -12,28 +15,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 import veilwalk as vw
 from veilwalk import _native
-
-KEY = b"a key for benchmarks, not secret"
-
-
-def own_walks(chain: vw.Chain, walks: int, steps: int) -> npt.NDArray[np.int64]:
-    """Walks of the chain itself, as places of states."""
-    cumulative = np.cumsum(chain.matrix(), axis=1)
-    draw = np.random.default_rng(1)
-    at = draw.integers(len(chain), size=walks)
-    states = np.empty((walks, steps), dtype=np.int64)
-    for step in range(steps):
-        states[:, step] = at
-        at = (cumulative[at] < draw.random(walks)[:, None]).sum(axis=1).clip(max=len(chain) - 1)
-    return states
 
 
 def cpu(work: Callable[[], object]) -> float:
@@ -47,43 +34,35 @@ def best(times: int, work: Callable[[], float]) -> float:
 
 
 def columns(m: vw.Mechanism, walks: int, steps: int) -> None:
-    places = own_walks(m.chain, walks, steps)
+    places = m.chain.sample(walks, steps - 1, seed=1, states="numbers")
     labels = np.array(m.chain.states)[places]
     lists = pl.DataFrame(
         {"trajectory": [str(n) for n in range(walks)], "state": pl.Series(labels).arr.to_list()}
     )
     long = lists.explode("state")
+    with_steps = long.with_columns(step=pl.int_range(pl.len()).over("trajectory"))
     print(f"{m!r}: {walks * steps:,} states in {walks:,} walks")
-
     source = _native.Source.system()
-    library_parts = [_native.time_library(m._native, source, lists["state"]) for _ in range(3)]
-    whole = min(library_parts, key=sum)
-    print(
-        f"  the library by the clock: {sum(whole):.2f} "
-        f"(look up {whole[0]:.2f}, release {whole[1]:.2f}, collect {whole[2]:.2f})"
-    )
+    manner = _native.Manner(m._native, source, "initial", None, None, None, None)
     forms: list[tuple[str, pl.DataFrame]] = [
         ("Polars, lists", lists),
         ("Polars, long", long),
+        ("Polars, long with steps", with_steps),
         ("Polars, long, categories", long.with_columns(pl.col("state").cast(pl.Categorical))),
     ]
-    # Places in, places out: the steps and next to nothing else. In seconds of the processor.
-    steps_alone = best(3, lambda: cpu(lambda: m.privatize(places, states="numbers")))
-    print(f"  the steps alone: {steps_alone:.2f} CPU seconds")
+
     for name, frame in forms:
-        ratios, seconds = [], []
-        whole_cpu = min(cpu(lambda given=frame: m.privatize(given)) for _ in range(3))  # type: ignore[misc]
-        for _ in range(3):
-            begun = time.perf_counter()
-            m.privatize(frame)
-            ours = time.perf_counter() - begun
-            parts = _native.time_library(m._native, source, lists["state"])
-            ratios.append(ours / sum(parts))
+        of_steps, of_library, seconds = [], [], []
+        for _ in range(5):
+            ours = cpu(lambda given=frame: m.privatize(given))  # type: ignore[misc]
+            look_up, bare, collect = _native.time_library(manner, lists["state"])
+            of_steps.append(ours / bare)
+            of_library.append(ours / (look_up + bare + collect))
             seconds.append(ours)
-        table = f"{min(seconds):.2f} by the clock, {statistics.median(ratios):.2f} times the library; " + (
-            f"{whole_cpu / steps_alone:.2f} times the steps alone by the processor"
+        print(
+            f"  {name:<26}{min(seconds):5.2f} CPU s, {statistics.median(of_steps):.2f} times the steps, "
+            f"{statistics.median(of_library):.2f} times the library"
         )
-        print(f"  {name:<26}{table}")
 
 
 def step(m: vw.Mechanism, steps: int) -> None:
@@ -109,21 +88,6 @@ def step(m: vw.Mechanism, steps: int) -> None:
     )
 
 
-def threads(m: vw.Mechanism) -> None:
-    """The same work from one and from eight Python threads: the clock against the processor."""
-    walk = [[m.chain.states[n % len(m.chain)] for n in range(50_000)]] * 4
-
-    def work(_: int) -> None:
-        m.privatize(walk, threads=1)
-
-    for count in (1, 2, 8):
-        with ThreadPoolExecutor(count) as pool:
-            clock, processor = time.perf_counter(), time.process_time()
-            list(pool.map(work, range(16)))
-            clock, processor = time.perf_counter() - clock, time.process_time() - processor
-        print(f"  {count} threads: {clock:.2f} s by the clock, {processor / clock:.2f} cores in use")
-
-
 def main() -> None:
     states = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
     credit = vw.Chain.credit()
@@ -131,7 +95,6 @@ def main() -> None:
         columns(vw.Mechanism(name, credit, epsilon=2, radius=3.5), states // 100, 100)
     columns(vw.Mechanism("cell", vw.Chain.downtown(), epsilon=2, radius=3.5), states // 100, 100)
     step(vw.Mechanism("sharp", credit, epsilon=2, radius=3.5), 200_000)
-    threads(vw.Mechanism("sharp", credit, epsilon=2, radius=3.5))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A streaming query as a program of its own, so that a test can kill it.
 
-python stream_query.py FOLDER: reads FOLDER/model, releases what is in FOLDER/in, one file a batch, and
-writes to FOLDER/out with its checkpoint in FOLDER/checkpoint.
+python stream_query.py FOLDER: opens the compiled FOLDER/model, releases what is in FOLDER/in, one file a
+batch, and writes to FOLDER/out with its checkpoint in FOLDER/checkpoint.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from conftest import KEY
 from spark_session import session
 
+import veilwalk as vw
 import veilwalk.spark
 
 
@@ -22,7 +23,9 @@ def main(folder: Path) -> None:
     rows = spark.readStream.schema("trajectory string, step long, state string").option(
         "maxFilesPerTrigger", 1
     )
-    released = veilwalk.spark.stream(rows.json(str(folder / "in")), folder / "model", key=KEY)
+    model = folder / "model"
+    mechanism = vw.Mechanism("sharp", vw.Chain.read(model), epsilon=2, radius=3.5)
+    released = veilwalk.spark.stream(rows.json(str(folder / "in")), mechanism, key=KEY, model=model)
     query = (
         released.writeStream.format("parquet")
         .option("path", str(folder / "out"))

@@ -89,13 +89,44 @@ def test_batch_releases_what_python_does(
     assert collected(veilwalk.spark.privatize(df, sharp, key=KEY)) == expected
     # However the rows are spread, and with the model from a file.
     model = tmp_path / "model"
-    model.write_bytes(sharp.to_bytes())
-    spread = veilwalk.spark.privatize(df.repartition(5), model, key=KEY)
+    sharp.compile(model)
+    spread = veilwalk.spark.privatize(df.repartition(5), sharp, key=KEY, model=model)
     assert spread.columns == ["trajectory", "step", "state"]
     assert collected(spread) == expected
     lists = spark.createDataFrame(list(walks.items()), "trajectory string, state array<string>")
-    released = veilwalk.spark.privatize(lists, sharp.to_bytes(), key=KEY)
+    released = veilwalk.spark.privatize(lists, sharp, key=KEY)
     assert {row["trajectory"]: row["state"] for row in released.collect()} == expected
+
+
+@pytest.mark.parametrize("block", [3, "all"])
+def test_blocks_in_batches(
+    block: Any, spark: SparkSession, sharp: vw.Mechanism, walks: dict[str, list[str]]
+) -> None:
+    import veilwalk.spark
+
+    df = spark.createDataFrame(rows_of(walks), SCHEMA)
+    released = veilwalk.spark.privatize(df, sharp, key=KEY, block=block)
+    assert collected(released) == sharp.privatize(walks, key=KEY, block=block)
+
+
+def test_workers_open_a_compiled_model(
+    spark: SparkSession, credit: vw.Chain, walks: dict[str, list[str]], tmp_path: Path
+) -> None:
+    """Sent by Spark, or from a path: a file with another chain is refused by the worker that opens it."""
+    import veilwalk.spark
+
+    cell = vw.Mechanism("cell", credit, epsilon=2, radius=3.5)
+    path = tmp_path / "cell.model"
+    cell.compile(path)
+    df = spark.createDataFrame(rows_of(walks), SCHEMA)
+    expected = cell.privatize(walks, key=KEY)
+    for model in (None, path):
+        assert collected(veilwalk.spark.privatize(df, cell, key=KEY, model=model)) == expected
+    other = credit.with_initial("Baa")
+    other.compile(path.with_name("other.model"))
+    wrong = veilwalk.spark.privatize(df, cell, key=KEY, model=path.with_name("other.model"))
+    with pytest.raises(Exception, match="the mechanism was made for"):
+        wrong.collect()
 
 
 def test_a_task_that_is_run_again_releases_the_same(
@@ -143,7 +174,9 @@ def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit
             lambda: veilwalk.spark.privatize(df, sharp, key=KEY, step="state"),
             "whole number or a time",
         ),
-        (lambda: veilwalk.spark.privatize(df, b"nonsense", key=KEY), "not a mechanism"),
+        (lambda: veilwalk.spark.privatize(df, b"nonsense", key=KEY), "give a veilwalk.Mechanism"),  # type: ignore[arg-type]
+        (lambda: veilwalk.spark.privatize(df, sharp, key=KEY, block=0), "from 1 up"),
+        (lambda: veilwalk.spark.stream(df, sharp, key=KEY, block=5), "checkpoint on disk"),
         (
             lambda: veilwalk.spark.privatize(df, vw.Mechanism("paper", credit, epsilon=1, radius=1), key=KEY),
             "would be empty",
@@ -235,7 +268,7 @@ def test_a_killed_query_goes_on_from_its_checkpoint(
     expected: dict[str, list[str]],
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "model").write_bytes(sharp.to_bytes())
+    sharp.compile(tmp_path / "model")
     write_batches(tmp_path / "in", in_batches(walks, 6))
     program = [sys.executable, str(Path(__file__).with_name("stream_query.py")), str(tmp_path)]
     log = (tmp_path / "log").open("w")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable
 from typing import Any
@@ -347,3 +348,61 @@ def test_huge_lists(sharp: vw.Mechanism) -> None:
         sharp.privatize(walk)
     many = [["B"]] * 100_000
     assert len(sharp.privatize(many)) == len(many)
+
+
+def test_labels_of_every_length_are_found_in_every_kind_of_column() -> None:
+    """Short texts are looked up by their views, long ones by their letters; Python lists are the oracle."""
+    rng = random.Random(4)
+    letters = "abcxyzäß漢🙂 -_0123456789"
+    found = {"".join(rng.choices(letters, k=1 + n % 23)).strip() or f"s{n}" for n in range(3000)}
+    labels = sorted(found | {"a", "aa", "a" * 12, "a" * 13, "a" * 11 + "b", "a" * 12 + "b"})
+    ring = list(zip(labels, labels[1:] + labels[:1], strict=True))
+    chain = vw.Chain.from_transitions([(a, b, 0.5) for pair in ring for a, b in (pair, pair[::-1])])
+    m = vw.Mechanism("sharp", chain, epsilon=3, radius=2)
+    walks = {str(n): [rng.choice(labels) for _ in range(rng.randrange(1, 60))] for n in range(100)}
+    rows = [(name, state) for name, walk in walks.items() for state in walk]
+    rows = [row for _, row in sorted((i % 7, row) for i, row in enumerate(rows))]
+    flat = {"trajectory": [r[0] for r in rows], "state": [r[1] for r in rows]}
+    by_name: dict[str, list[str]] = {}
+    for name, state in rows:
+        by_name.setdefault(name, []).append(state)
+    expected = m.privatize(by_name, key=KEY)
+    counted: dict[str, int] = {}
+    wanted = []
+    for name, _ in rows:
+        wanted.append(expected[name][counted.get(name, 0)])
+        counted[name] = counted.get(name, 0) + 1
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())):
+        for of_names in (pa.string(), pa.string_view(), pa.large_string()):
+            table = pa.table(
+                {
+                    "trajectory": pa.array(flat["trajectory"]).cast(of_names),
+                    "state": pa.array(flat["state"]).cast(kind),
+                }
+            )
+            released = m.privatize(table, key=KEY)
+            assert released["state"].to_pylist() == wanted
+            assert released["state"].type == kind
+    assert m.privatize(pl.DataFrame(flat), key=KEY)["state"].to_list() == wanted
+    for wrong in ("a" * 10 + "c", "a" * 14, "aaa", ""):
+        with pytest.raises(vw.WalkError, match=r"row 1: .* is not a state of the chain"):
+            m.privatize(pl.Series(["a", wrong]))
+
+
+def test_rows_of_walks_in_pieces_and_chunks() -> None:
+    """Runs of rows end at names, not at the borders of chunks."""
+    m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=2, radius=3.5)
+    names = ["a", "a", "b", "b", "b", "a", "c", "c", "c"]
+    states = ["B", "B", "A", "A", "Aa", "Ba", "Caa", "B", "B"]
+    whole = pa.table({"trajectory": names, "state": states})
+    pieces = pa.concat_tables([whole.slice(0, 1), whole.slice(1, 3), whole.slice(4, 0), whole.slice(4)])
+    by_name = {n: [s for k, s in zip(names, states, strict=True) if k == n] for n in "abc"}
+    released = {n: iter(walk) for n, walk in m.privatize(by_name, key=KEY).items()}
+    wanted = [next(released[name]) for name in names]
+    for table in (whole, pieces):
+        got = m.privatize(table, key=KEY)
+        assert got["state"].to_pylist() == wanted
+        assert got["step"].to_pylist() == [0, 1, 0, 1, 2, 2, 0, 1, 2]
+    missing = pa.table({"trajectory": ["a", None], "state": ["B", "B"]})
+    with pytest.raises(vw.WalkError, match='"trajectory", row 1: a missing value'):
+        m.privatize(pa.concat_tables([missing]), key=KEY)

@@ -20,7 +20,9 @@ The chain is public by assumption, and each further release of the same walk cos
 from veilwalk._native import (
     ChainError,
     EmptyGuaranteeError,
+    LedgerError,
     ParameterError,
+    ReleaseFileError,
     SessionError,
     VeilwalkError,
     WalkError,
@@ -29,22 +31,29 @@ from veilwalk._native import (
 from veilwalk.analysis import Analysis, Comparison, Tuning, compare, tune
 from veilwalk.chain import Chain
 from veilwalk.exact import Exact
-from veilwalk.guarantee import Guarantee
+from veilwalk.files import Audit, Ledger, verify
+from veilwalk.guarantee import BlockGuarantee, Guarantee
 from veilwalk.mechanism import Mechanism
-from veilwalk.session import Session
+from veilwalk.session import BlockSession, Session
 from veilwalk.warning import PrivacyWarning
 
 __all__ = [
     "Analysis",
+    "Audit",
+    "BlockGuarantee",
+    "BlockSession",
     "Chain",
     "ChainError",
     "Comparison",
     "EmptyGuaranteeError",
     "Exact",
     "Guarantee",
+    "Ledger",
+    "LedgerError",
     "Mechanism",
     "ParameterError",
     "PrivacyWarning",
+    "ReleaseFileError",
     "Session",
     "SessionError",
     "Tuning",
@@ -53,4 +62,5 @@ __all__ = [
     "__version__",
     "compare",
     "tune",
+    "verify",
 ]

@@ -4,11 +4,15 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "BlockSession",
     "Chain",
     "ChainError",
     "EmptyGuaranteeError",
+    "LedgerError",
+    "Manner",
     "Mechanism",
     "ParameterError",
+    "ReleaseFileError",
     "Session",
     "SessionError",
     "Source",
@@ -16,13 +20,21 @@ __all__ = [
     "WalkError",
     "__version__",
     "analyze",
+    "charge_ledger",
     "compare",
+    "compile_chain",
+    "compile_mechanism",
+    "read_ledger",
+    "read_mechanism",
     "release_list_column",
     "release_lists",
     "release_long",
     "release_numbers",
+    "save_mechanism",
     "time_library",
     "tune",
+    "verify",
+    "write_manifest",
 ]
 
 __version__: str
@@ -32,6 +44,8 @@ class ChainError(VeilwalkError): ...
 class ParameterError(VeilwalkError): ...
 class EmptyGuaranteeError(ParameterError): ...
 class WalkError(VeilwalkError): ...
+class LedgerError(VeilwalkError): ...
+class ReleaseFileError(VeilwalkError): ...
 class SessionError(VeilwalkError): ...
 
 @final
@@ -80,6 +94,7 @@ class Chain:
     def diameter(self) -> tuple[str, str, float]: ...
     def closest_pair(self) -> tuple[str, str, float] | None: ...
     def distance(self, start: object, end: object, symmetric: bool) -> float: ...
+    def sample(self, walks: int, steps: int, start: object, seed: int | None) -> npt.NDArray[np.int64]: ...
 
 @final
 class Source:
@@ -93,11 +108,26 @@ class Source:
     def kind(self) -> str: ...
 
 @final
+class Manner:
+    def __new__(
+        cls,
+        mechanism: Mechanism,
+        source: Source,
+        start: object,
+        block: str | None,
+        longest_walk: int | None,
+        ledger: str | None,
+        budget: str | None,
+    ) -> Manner: ...
+    @property
+    def needs_names(self) -> bool: ...
+
+@final
 class Mechanism:
     def __new__(
         cls,
         chain: Chain,
-        name: str,
+        name: str | None,
         epsilon: str,
         radius: str | None,
         substitutions: int | None,
@@ -106,9 +136,8 @@ class Mechanism:
         chain_weight: str | None,
         calibrate: str | None,
     ) -> Mechanism: ...
-    @staticmethod
-    def from_bytes(data: bytes) -> tuple[Chain, Mechanism]: ...
-    def to_bytes(self) -> bytes: ...
+    @property
+    def arguments(self) -> tuple[Any, ...]: ...
     @property
     def name(self) -> str: ...
     @property
@@ -133,7 +162,9 @@ class Mechanism:
     def scales(self) -> list[str]: ...
     def kernel(self, previous: object, real: object) -> list[tuple[str, float]]: ...
     def loss(self, real: object, other: object) -> float: ...
-    def guarantee(self, all_pairs: bool) -> tuple[str, str]: ...
+    def block_name(self) -> str: ...
+    def guarantee(self, all_pairs: bool, block: str | None, longest_walk: int | None) -> tuple[str, str]: ...
+    def audit(self, pairs: int, draws: int, seed: int | None) -> tuple[str, str]: ...
     def refuse_empty_guarantee(self) -> None: ...
 
 @final
@@ -159,6 +190,33 @@ class Session:
     def closed(self) -> bool: ...
     def close(self) -> None: ...
 
+@final
+class BlockSession:
+    def __new__(
+        cls,
+        mechanism: Mechanism,
+        source: Source,
+        start: object,
+        name: str,
+        states: str,
+        allow_vacuous: bool,
+        block: str,
+        longest_walk: int | None,
+        saved: bytes | None,
+    ) -> BlockSession: ...
+    def push(self, real: object) -> list[str | int]: ...
+    def finish(self) -> list[str | int]: ...
+    def to_bytes(self) -> bytes: ...
+    @property
+    def released(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def last(self) -> str | None: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+
 def analyze(
     chain: Chain,
     mechanism: Mechanism,
@@ -171,6 +229,8 @@ def analyze(
     simulate: int | None,
     seed: int,
     thorough: bool,
+    block: str | None,
+    longest_walk: int | None,
 ) -> tuple[str, int]: ...
 def compare(
     chain: Chain,
@@ -194,27 +254,21 @@ def tune(
     steps: int,
 ) -> str: ...
 def release_lists(
-    mechanism: Mechanism,
-    source: Source,
-    start: object,
+    manner: Manner,
     states: str,
     walks: object,
     names: list[str],
     threads: int | None,
 ) -> list[list[Any]]: ...
 def release_numbers(
-    mechanism: Mechanism,
-    source: Source,
-    start: object,
+    manner: Manner,
     states: str,
     array: npt.NDArray[np.int64],
     names: list[str],
     threads: int | None,
 ) -> npt.NDArray[np.int64]: ...
 def release_long(
-    mechanism: Mechanism,
-    source: Source,
-    start: object,
+    manner: Manner,
     states: str,
     trajectory: object,
     step: object,
@@ -222,15 +276,29 @@ def release_long(
     columns: tuple[str, str, str],
     name: str,
     threads: int | None,
-) -> tuple[Any, Any]: ...
+) -> tuple[Any, Any | None]: ...
 def release_list_column(
-    mechanism: Mechanism,
-    source: Source,
-    start: object,
+    manner: Manner,
     states: str,
     column: object,
     column_name: str,
     names: list[str] | None,
     threads: int | None,
 ) -> Any: ...
-def time_library(mechanism: Mechanism, source: Source, column: object) -> tuple[float, float, float]: ...
+def time_library(manner: Manner, column: object) -> tuple[float, float, float]: ...
+def compile_chain(chain: Chain, path: str) -> None: ...
+def compile_mechanism(mechanism: Mechanism, path: str) -> None: ...
+def save_mechanism(mechanism: Mechanism, path: str) -> None: ...
+def read_mechanism(path: str, chain: Chain) -> Mechanism: ...
+def charge_ledger(path: str, mechanism: Mechanism, names: list[str], budget: str | None) -> None: ...
+def read_ledger(path: str) -> str: ...
+def write_manifest(
+    mechanism: Mechanism,
+    path: str,
+    randomness: str,
+    start: str,
+    kept_columns: list[str],
+    block: str | None,
+    longest_walk: int | None,
+) -> str: ...
+def verify(path: str, chain: Chain) -> str: ...

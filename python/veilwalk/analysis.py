@@ -33,6 +33,11 @@ def _nats(name: str, values: Iterable[float]) -> list[float]:
     return numbers
 
 
+def _mean(figure: Any) -> float:
+    """A figure, or the mean of an estimate."""
+    return float(figure["mean"] if isinstance(figure, dict) else figure)
+
+
 def _walks_in_words(start: State | None, steps: int) -> str:
     where = "a state of the initial distribution" if start is None else start
     return f"{_counted(steps, 'step')} from {where}, averaged over the chain's own walks"
@@ -48,7 +53,8 @@ class Analysis:
     """How good the releases of a mechanism are.
 
     The main figures are properties; `to_dict()` has all of them, as `veilwalk analyze --format json
-    --by-step` prints them.
+    --by-step` prints them. Where nothing is exact (`exact` is false: releases of the chain's own walks in
+    blocks), the properties are estimates, and `to_dict()["simulated"]` has their standard errors.
     """
 
     __slots__ = ("_figures",)
@@ -61,28 +67,39 @@ class Analysis:
         return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
 
     @property
+    def exact(self) -> bool:
+        """Whether the main figures are exact, not simulated."""
+        return "mean_distance_nats" in self._figures
+
+    def _figure(self, name: str) -> Any:
+        return self._figures[name] if self.exact else self._figures["simulated"][name]
+
+    @property
     def mean_distance(self) -> float:
         """From the released to the real state, in nats, over all steps."""
-        return float(self._figures["mean_distance_nats"])
+        return _mean(self._figure("mean_distance_nats"))
 
     @property
     def wrong_states(self) -> float:
         """The share of steps at which another state than the real one is released."""
-        return float(self._figures["wrong_state_share"])
+        return _mean(self._figure("wrong_state_share"))
 
     @property
     def entropy(self) -> dict[str, float | None]:
         """Nats per transition: of the `released` walk, of the `real` one, and the chain's `rate`."""
-        return dict(self._figures["entropy_nats"])
+        entropy = {name: None if e is None else _mean(e) for name, e in self._figure("entropy_nats").items()}
+        return {"rate": None} | entropy
 
     @property
     def exceedance(self) -> dict[float, float]:
         """The share of steps at which the released state is farther than so many nats."""
-        return {level["nats"]: level["per_step"] for level in self._figures["exceedance"]}
+        return {level["nats"]: _mean(level["per_step"]) for level in self._figure("exceedance")}
 
     @property
     def distance_by_step(self) -> list[float]:
         """The expected distance at each step, from the start."""
+        if not self.exact:
+            raise ParameterError("simulated releases have no figures for each step; give real walks")
         return list(self._figures["by_step"]["distance_nats"])
 
     @property
@@ -91,9 +108,10 @@ class Analysis:
         return list(self._figures["left_out"])
 
     def __repr__(self) -> str:
+        simulated = "" if self.exact else ", simulated"
         return (
-            f"Analysis({self._figures['mechanism']}, {100 * self.wrong_states:.1f} % wrong states, "
-            f"{self.mean_distance:.3f} nats away on average)"
+            f"Analysis({self._figures['mechanism']}{simulated}, "
+            f"{100 * self.wrong_states:.1f} % wrong states, {self.mean_distance:.3f} nats away on average)"
         )
 
     def _repr_html_(self) -> str:
@@ -105,6 +123,7 @@ class Analysis:
         return html.page(
             html.title(f"{figures['mechanism']}, {figures['promise']}"),
             html.paragraph(f"Real walks: {figures['real_walks']}", "faint"),
+            *([] if self.exact else [html.paragraph("Figures are simulated.", "faint")]),
             html.facts(
                 [
                     ("wrong states", f"{100 * self.wrong_states:.2f} % of steps"),
@@ -116,8 +135,8 @@ class Analysis:
             html.table(
                 ["farther than", "share of steps", "ever in a walk"],
                 [
-                    [f"{level['nats']:g} nats", f"{level['per_step']:.3g}", f"{level['ever']:.3g}"]
-                    for level in figures["exceedance"]
+                    [f"{level['nats']:g} nats", *(f"{_mean(level[k]):.3g}" for k in ("per_step", "ever"))]
+                    for level in self._figure("exceedance")
                 ],
             ),
         )
@@ -135,6 +154,8 @@ def analyze(
     simulate: int | None,
     seed: int,
     thorough: bool,
+    block: str | None,
+    longest_walk: int | None,
 ) -> Analysis:
     """See `Mechanism.analyze`."""
     listed = None if real is None else [list(walk) for walk in real]
@@ -154,6 +175,8 @@ def analyze(
         simulate,
         seed,
         thorough,
+        block,
+        longest_walk,
     )
     if listed is not None:
         warn(
@@ -161,10 +184,11 @@ def analyze(
             "them with the release"
         )
     figures: dict[str, Any] = json.loads(found)
-    figures["by_step"] = {
-        "distance_nats": figures.pop("distance_by_step"),
-        "wrong_state": figures.pop("wrong_by_step"),
-    }
+    if "distance_by_step" in figures:
+        figures["by_step"] = {
+            "distance_nats": figures.pop("distance_by_step"),
+            "wrong_state": figures.pop("wrong_by_step"),
+        }
     native = mechanism._native
     if native.radius is not None:
         unit = f"radius {native.radius} nats"
@@ -176,8 +200,8 @@ def analyze(
         moves = sum(max(len(walk) - 1, 0) for walk in listed)
         words = f"given ({_counted(len(listed), 'walk')}, {_counted(moves, 'step')})"
     figures.update(
-        mechanism=mechanism.name,
-        block=None,
+        mechanism=mechanism.name if block is None else native.block_name(),
+        block=int(block) if block is not None and block != "all" else block,
         promise=f"epsilon {native.epsilon}, {unit}",
         real_walks=words,
         start=_start_word(start, released_start),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from veilwalk import html
 from veilwalk._native import Chain as NativeChain
-from veilwalk._native import ChainError, ParameterError
+from veilwalk._native import ChainError, ParameterError, compile_chain
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
@@ -176,11 +176,35 @@ class Chain:
         *,
         normalize: bool = False,
         largest_component: bool = False,
-        initial: Initial = "uniform",
+        initial: Initial | None = None,
     ) -> Chain:
-        """Reads a file: a square matrix with labels, or a table `from,to,probability|count`."""
+        """Reads a file: a square matrix with labels, a table `from,to,probability|count`, or a model that
+        `compile` or `veilwalk chain compile` wrote, which has its distances with it and is opened in
+        milliseconds.
+
+        Released walks start anywhere unless `initial` says where; those of a model, where they did when it
+        was compiled.
+        """
         native = NativeChain.read(os.fspath(path), normalize, largest_component)
-        return cls._told(native, initial)
+        if initial is None:
+            return cls._told(native, "uniform")
+        return cls._told(native, "uniform").with_initial(initial)
+
+    def compile(self, path: str | os.PathLike[str]) -> None:
+        """Writes the chain with all its distances as a model, for `read` and for the command line. Many
+        processes that read it share one copy in memory.
+
+        `Mechanism.compile` writes what is calibrated for a mechanism as well.
+
+        >>> import pathlib, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name) / "credit.model"
+        >>> Chain.credit().compile(path)
+        >>> Chain.read(path) == Chain.credit()
+        True
+        >>> folder.cleanup()
+        """
+        compile_chain(self._native, os.fspath(path))
 
     def _starting(self, initial: Initial) -> Chain:
         if isinstance(initial, str) and initial == "uniform":
@@ -265,6 +289,55 @@ class Chain:
         symmetric distance, which a radius is about, is the larger of the two directions."""
         return self._native.distance(start, end, symmetric)
 
+    @overload
+    def sample(
+        self,
+        walks: int,
+        steps: int,
+        *,
+        start: State | None = None,
+        seed: int | None = None,
+        states: Literal["labels"] = "labels",
+    ) -> list[list[str]]: ...
+    @overload
+    def sample(
+        self,
+        walks: int,
+        steps: int,
+        *,
+        start: State | None = None,
+        seed: int | None = None,
+        states: Literal["numbers"],
+    ) -> npt.NDArray[np.int64]: ...
+    def sample(
+        self,
+        walks: int,
+        steps: int,
+        *,
+        start: State | None = None,
+        seed: int | None = None,
+        states: Literal["labels", "numbers"] = "labels",
+    ) -> list[list[str]] | npt.NDArray[np.int64]:
+        """Draws walks of the chain itself, each of so many steps after its start: what real walks would be
+        if the chain were right, and nobody's.
+
+        They start at `start`, or at a state of the initial distribution. With `states="numbers"` they come
+        as places in `chain.states`, in an array with a row for each walk.
+
+        >>> Chain.credit().sample(2, 3, start="Aaa", seed=1)
+        [['Aaa', ...], ['Aaa', ...]]
+        """
+        for name, number in (("walks", walks), ("steps", steps)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+                raise ParameterError(f"{name}: {number!r}; give a whole number from 0 up")
+        if states not in ("labels", "numbers"):
+            raise ParameterError(f'states={states!r}: give "labels", or "numbers" for places in chain.states')
+        drawn = self._native.sample(walks, steps, start, seed).reshape(walks, steps + 1)
+        if states == "numbers":
+            return drawn
+        labels = self.states
+        return [[labels[place] for place in walk] for walk in drawn.tolist()]
+
     def stationary(self) -> dict[str, float]:
         """The share of time spent in each state in the long run."""
         return dict(zip(self.states, self._native.stationary(), strict=True))
@@ -311,7 +384,7 @@ class Chain:
         return html.page(*parts)
 
     def to_bytes(self) -> bytes:
-        """The chain to the last bit, for another process."""
+        """The chain to the last bit, for another process: a model without distances."""
         return self._native.to_bytes()
 
     @classmethod

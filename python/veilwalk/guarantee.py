@@ -88,16 +88,7 @@ class Guarantee:
         promise, meaning = paragraphs[0], paragraphs[1]
         example = [text for text in paragraphs[2:3] if text.startswith("For example")]
         figures = self._figures
-        losses = [
-            ("by a neighbour", "neighbour_loss"),
-            ("by one that keeps the walk possible", "feasible_loss"),
-            ("by any other", "substitution_loss"),
-        ]
-
         smallest = self.smallest_radius
-
-        def bound(name: str) -> str:
-            return "" if figures[name]["figures"] == "exact" else "≤ "
 
         return html.page(
             html.title(promise),
@@ -116,16 +107,75 @@ class Guarantee:
                     ),
                 ]
             ),
-            html.table(
-                ["Loss of replacing one state", "worst", "mean"],
-                [
-                    [
-                        name,
-                        bound(key) + html.rounded_up(figures[key]["max"]),
-                        bound(key) + html.rounded_up(figures[key]["mean"]),
-                    ]
-                    for name, key in losses
-                ],
-            ),
+            self._loss_table(),
             html.paragraph("Losses are rounded up. Each further release adds epsilon again.", "faint"),
+        )
+
+    def _loss_table(self) -> str:
+        figures = self._figures
+        losses = [
+            ("by a neighbour", "neighbour_loss"),
+            ("by one that keeps the walk possible", "feasible_loss"),
+            ("by any other", "substitution_loss"),
+        ]
+
+        def bound(name: str) -> str:
+            return "" if figures[name]["figures"] == "exact" else "≤ "
+
+        return html.table(
+            ["Loss of replacing one state", "worst", "mean"],
+            [
+                [
+                    name,
+                    bound(key) + html.rounded_up(figures[key]["max"]),
+                    bound(key) + html.rounded_up(figures[key]["mean"]),
+                ]
+                for name, key in losses
+            ],
+        )
+
+
+class BlockGuarantee(Guarantee):
+    """The guarantee of a mechanism that releases steps in blocks.
+
+    `to_dict()` has every figure, as `veilwalk guarantee --block L --format json` prints them.
+    """
+
+    __slots__ = ()
+
+    @property
+    def block(self) -> int | None:
+        """How many steps are released together; none for whole walks."""
+        block = self._figures["block"]
+        return None if block is None else int(block)
+
+    @property
+    def rounding_cost(self) -> float:
+        """What was taken off epsilon for rounding before the scale was computed."""
+        return float(self._figures["rounding_cost"])
+
+    @property
+    def substitution_loss(self) -> float:
+        """The exact loss of replacing one state of a block by the worst other, rounded up; infinite where
+        there are too many blocks to go through, or nothing is known of them."""
+        loss = self._figures["replacement_loss"]
+        return float("inf") if loss is None else float(loss["max"])
+
+    def __repr__(self) -> str:
+        blocks = "whole walks" if self.block is None else f"blocks of {self.block} steps"
+        before, unit, after = super().__repr__().partition(", covers")
+        return f"Block{before}, {blocks}{unit}{after}"
+
+    def _loss_table(self) -> str:
+        losses = [
+            ("by one within the radius", self._figures["covered_replacement_loss"]),
+            ("by any other", self._figures["replacement_loss"]),
+        ]
+        return html.table(
+            ["Loss of replacing one state", "worst", "per nat", "in blocks of"],
+            [
+                [name, html.rounded_up(loss["max"]), html.rounded_up(loss["per_nat"]), str(loss["steps"])]
+                for name, loss in losses
+                if loss is not None
+            ],
         )

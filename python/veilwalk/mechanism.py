@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from veilwalk import _native, analysis, walks
-from veilwalk._native import ParameterError
+from veilwalk._native import ParameterError, VeilwalkError
 from veilwalk.chain import Chain, State
 from veilwalk.exact import Exact, exact_text, fraction
-from veilwalk.guarantee import Guarantee
-from veilwalk.session import Session
+from veilwalk.files import Audit
+from veilwalk.guarantee import BlockGuarantee, Guarantee
+from veilwalk.how import How, block_text, name_text
+from veilwalk.session import Block, BlockSession, Session
 from veilwalk.source import source, warn_of_first
 
 if TYPE_CHECKING:
@@ -144,10 +149,40 @@ class Mechanism:
 
     # What it promises
 
-    def guarantee(self, *, all_pairs: bool = False) -> Guarantee:
+    @overload
+    def guarantee(self, *, all_pairs: bool = False) -> Guarantee: ...
+    @overload
+    def guarantee(
+        self, *, all_pairs: bool = False, block: Block, longest_walk: int | None = None
+    ) -> BlockGuarantee: ...
+    def guarantee(
+        self, *, all_pairs: bool = False, block: Block | None = None, longest_walk: int | None = None
+    ) -> Guarantee:
         """What the promise means on this chain, exactly. On large chains only the transitions are
-        compared, and what follows is marked as bounds, unless `all_pairs` is given."""
-        return Guarantee(*self._native.guarantee(all_pairs))
+        compared, and what follows is marked as bounds, unless `all_pairs` is given; in blocks, that spends
+        minutes on exact losses.
+
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("auto", vw.Chain.credit(), epsilon=1, radius=3.5)
+        >>> m.guarantee(block=2)
+        BlockGuarantee(sharp with ..., epsilon=1, radius=3.5, blocks of 2 steps, covers 67 % of states)
+        """
+        length = block_text(block)
+        found = self._native.guarantee(all_pairs, length, longest_walk)
+        return Guarantee(*found) if length is None else BlockGuarantee(*found)
+
+    def audit(self, *, pairs: int = 12, draws: int = 1_000_000, seed: int | None = None) -> Audit:
+        """Draws many steps and holds them against the exact kernel and the promise, with the sampler as a
+        black box, for so many pairs of real states.
+
+        >>> import veilwalk as vw
+        >>> vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5).audit(draws=10_000)
+        Audit(passed)
+        """
+        for name, number in (("pairs", pairs), ("draws", draws)):
+            if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                raise ParameterError(f"{name}: {number!r}; give a whole number from 1 up")
+        return Audit(*self._native.audit(pairs, draws, seed))
 
     def kernel(self, *, previous: State, real: State) -> dict[str, float]:
         """The exact distribution of the next released state.
@@ -236,6 +271,10 @@ class Mechanism:
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         threads: int | None = None,
+        block: Block | None = None,
+        longest_walk: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        budget: Exact | None = None,
         allow_vacuous: bool = False,
     ) -> Walks:
         """Releases walks, and gives them back in the kind they came in.
@@ -252,18 +291,40 @@ class Mechanism:
         Integers are labels (the label "7" for 7), or with `states="numbers"` places in `chain.states`.
         Randomness comes from the operating system; from a secret `key`, so that a walk of the same name
         that is released again comes out the same; or from a `seed`, which is NOT private.
+
+        With `block` a number of steps is released together, or with `"all"` the whole walk: more accurate
+        at the same guarantee. Blocks are drawn by the exponential rule at the scale of the theorem; `auto`
+        and `sharp` then are `sharp` with that rule, the most accurate choice as a rule, and `paper` is
+        refused. Rounding is paid for in advance, so `"all"` has a limit on the steps of a walk,
+        `longest_walk` (1,048,576 if not given).
+
+        With a `ledger` every walk is charged epsilon in that file before anything is released (see
+        `Ledger`), and nothing is if a walk would spend more than its `budget` in all.
+
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("auto", vw.Chain.credit(), epsilon=1, radius=3.5)
+        >>> [len(walk) for walk in m.privatize([["Baa", "A", "A"], ["B", "Caa"]], block="all")]
+        [3, 2]
         """
         if not allow_vacuous:
             self._native.refuse_empty_guarantee()
         if threads is not None and threads < 1:
             raise ParameterError("threads: give 1 or more, or nothing for all cores")
-        how = walks.How(
-            mechanism=self._native,
-            source=source(key, seed),
-            start=start,
+        manner = _native.Manner(
+            self._native,
+            source(key, seed),
+            start,
+            self._checked_block(block),
+            longest_walk,
+            None if ledger is None else os.fspath(ledger),
+            None if budget is None else exact_text("budget", budget),
+        )
+        how = How(
+            manner=manner,
+            labels=self._native.labels,
             states=states,
             threads=threads,
-            names=None if names is None else [walks.name_text(name) for name in names],
+            names=None if names is None else [name_text(name) for name in names],
             trajectory=trajectory,
             step=step,
             state=state,
@@ -272,6 +333,20 @@ class Mechanism:
         warn_of_first(start)
         return walks.privatize(walks_, how)
 
+    def _checked_block(self, block: Block | None) -> str | None:
+        """The length of blocks; says where another choice is likely to be more accurate."""
+        length = block_text(block)
+        if length is not None and self._native.block_name().startswith("cell"):
+            warnings.warn(
+                "block: cells have the scale of the theorem here, about half of what they are calibrated to "
+                'for one state at a time; "auto" is often more accurate, and analyze(block=...) says what '
+                "each gives",
+                UserWarning,
+                stacklevel=3,
+            )
+        return length
+
+    @overload
     def session(
         self,
         *,
@@ -281,9 +356,49 @@ class Mechanism:
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         allow_vacuous: bool = False,
-    ) -> Session:
-        """A session for one walk, released while it happens. With a key, every walk needs a name of its
-        own."""
+    ) -> Session: ...
+    @overload
+    def session(
+        self,
+        *,
+        name: str = "",
+        key: bytes | None = None,
+        seed: int | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        block: Block,
+        longest_walk: int | None = None,
+        allow_vacuous: bool = False,
+    ) -> BlockSession: ...
+    def session(
+        self,
+        *,
+        name: str = "",
+        key: bytes | None = None,
+        seed: int | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        block: Block | None = None,
+        longest_walk: int | None = None,
+        allow_vacuous: bool = False,
+    ) -> Session | BlockSession:
+        """A session for one walk, released while it happens; with `block`, so many steps at a time. With a
+        key, every walk needs a name of its own."""
+        if block is not None:
+            self._checked_block(block)
+            return BlockSession(
+                self,
+                block=block,
+                longest_walk=longest_walk,
+                name=name,
+                key=key,
+                seed=seed,
+                start=start,
+                states=states,
+                allow_vacuous=allow_vacuous,
+            )
+        if longest_walk is not None:
+            raise ParameterError('longest_walk goes with block="all"')
         return Session(
             self,
             name=name,
@@ -308,12 +423,15 @@ class Mechanism:
         simulate: int | None = None,
         seed: int = 1,
         thorough: bool = False,
+        block: Block | None = None,
+        longest_walk: int | None = None,
     ) -> analysis.Analysis:
         """How good releases are: closeness, entropy, drift, bounds, exact where nothing else is said.
 
         Figures are averages over the chain's own walks of so many steps, which tells nothing about real
         ones: from `start`, with releases that start there too, or else from the initial distribution. With
-        `real` they are about those walks, and NOT protected.
+        `real` they are about those walks, and NOT protected. With `block` they are about releases in blocks:
+        exact for `real` walks, simulated for the chain's own.
 
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("paper", vw.Chain.credit(), epsilon=1, radius=1)
@@ -332,6 +450,8 @@ class Mechanism:
             simulate=simulate,
             seed=seed,
             thorough=thorough,
+            block=self._checked_block(block),
+            longest_walk=longest_walk,
         )
 
     def plot_errors(self, **of: Any) -> Figure:
@@ -362,21 +482,98 @@ class Mechanism:
 
         return plots.walk(self, walk, releases=releases, seed=seed, steps=steps, start=start)
 
-    # To other processes
+    # To files and other processes
 
-    def to_bytes(self) -> bytes:
-        """The mechanism with its chain, for processes with the same version of veilwalk. There it is
-        made anew and compared, so bytes that were changed are refused."""
-        return self._native.to_bytes()
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the mechanism as a file that `read` and `veilwalk --mechanism FILE` take: its choices, its
+        promise, and the scales it has, which whoever reads it computes again and compares."""
+        _native.save_mechanism(self._native, os.fspath(path))
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Mechanism:
-        """The mechanism that was written as these bytes."""
-        chain, mechanism = _native.Mechanism.from_bytes(data)
-        return cls._of(Chain._of(chain), mechanism)
+    def read(cls, path: str | os.PathLike[str], chain: Chain) -> Mechanism:
+        """The mechanism that `save` or `veilwalk tune -o` wrote, on its chain. A file that was changed is
+        refused.
+
+        >>> import pathlib, tempfile
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("cell", vw.Chain.credit(), epsilon=1, radius=3.5)
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name) / "mechanism.json"
+        >>> m.save(path)
+        >>> vw.Mechanism.read(path, vw.Chain.credit()).fingerprint == m.fingerprint
+        True
+        >>> folder.cleanup()
+        """
+        return cls._of(chain, _native.read_mechanism(os.fspath(path), chain._native))
+
+    def compile(self, path: str | os.PathLike[str]) -> None:
+        """Writes the chain with its distances and, if the mechanism goes by cells, those and their
+        calibrated scales, as a model. A mechanism of the same choices and promise on
+        `Chain.read(path)` is made at once. Like a program, a model is trusted."""
+        _native.compile_mechanism(self._native, os.fspath(path))
+
+    def write_manifest(
+        self,
+        release: str | os.PathLike[str],
+        *,
+        randomness: Literal["system", "key", "seed"],
+        start: State | Literal["initial", "first"] = "initial",
+        keep: Iterable[str] = (),
+        block: Block | None = None,
+        longest_walk: int | None = None,
+    ) -> dict[str, Any]:
+        """Writes the manifest of a release that was written to a file (CSV, NDJSON, Parquet or Arrow, with
+        the columns `trajectory` and `state`), beside it, and gives it: what was promised and how, as
+        `veilwalk privatize -o` writes it, for `verify`.
+
+        How the release was made is for you to say: where its randomness came from, how walks start, which
+        columns were kept, and whether it was in blocks. The file is gone through, and refused if it has a
+        state or a move that the chain has not.
+
+        >>> import pathlib, tempfile
+        >>> import polars as pl
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
+        >>> walks = pl.DataFrame({"trajectory": ["a", "a"], "state": ["B", "Caa"]})
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name) / "released.csv"
+        >>> m.privatize(walks).write_csv(path)
+        >>> m.write_manifest(path, randomness="system")["promise"]["epsilon"]
+        '1'
+        >>> vw.verify(path, m.chain)["counts"]["steps"]
+        2
+        >>> folder.cleanup()
+        """
+        written = _native.write_manifest(
+            self._native,
+            os.fspath(release),
+            randomness,
+            str(start),
+            list(keep),
+            block_text(block),
+            longest_walk,
+        )
+        manifest: dict[str, Any] = json.loads(written)
+        return manifest
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Mechanism.from_bytes, (self.to_bytes(),))
+        return (remade, (self.chain, self._native.arguments, self.fingerprint, _native.__version__))
+
+
+def remade(chain: Chain, arguments: tuple[Any, ...], fingerprint: str, version: str) -> Mechanism:
+    """A mechanism of another process, made anew from its chain and its choices, and compared."""
+    if version != _native.__version__:
+        raise VeilwalkError(
+            f"the mechanism comes from veilwalk {version}, and this is {_native.__version__}; install the "
+            "same version everywhere, so that all release alike"
+        )
+    mechanism = Mechanism._of(chain, _native.Mechanism(chain._native, *arguments))
+    if mechanism.fingerprint != fingerprint:
+        raise VeilwalkError(
+            "the mechanism is not the one that its choices give here; its chain or its model is another, or "
+            "the machines compute differently"
+        )
+    return mechanism
 
 
 def mechanism_of(winner: Mapping[str, Any], chain: Chain, promise: Mapping[str, Any]) -> Mechanism:

@@ -40,6 +40,8 @@ def _figure(width: float, height: float) -> tuple[Figure, Axes]:
 
 def errors(analysis: Analysis) -> Figure:
     """The expected distance at each step, and how likely it is above each level."""
+    if not analysis.exact:
+        raise ParameterError("the plot is of exact figures; in blocks they are for real walks: give real=")
     figures = analysis.to_dict()
     figure, axes = _figure(8, 4.2)
     steps = range(len(figures["by_step"]["distance_nats"]))

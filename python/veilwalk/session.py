@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from veilwalk import _native
+from veilwalk._native import ParameterError
 from veilwalk.chain import State
+from veilwalk.how import block_text
 from veilwalk.source import source, warn_of_first
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from veilwalk.mechanism import Mechanism
+
+
+Block: TypeAlias = int | Literal["all"]
+"""How many steps are released together, or all of a walk."""
 
 
 class Session:
@@ -133,3 +139,141 @@ class Session:
         if self.closed:
             return f"Session({self.name!r}, closed)"
         return f"Session({self.name!r}, {self.released} released, last {self.last!r})"
+
+
+class BlockSession:
+    """Follows one real walk, and releases it a block of steps at a time: a delay that buys accuracy at the
+    same guarantee.
+
+    `push()` takes each real state, the first among them, and gives what is released now: the first state at
+    once, a block when it is full, and nothing in between. `finish()` says that the walk is over and gives the
+    rest. Where a block ends depends on the number of the step alone.
+
+    >>> import veilwalk as vw
+    >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=3.5, radius=3.5)
+    >>> s = m.session(name="firm 12", block=3)
+    >>> [len(s.push(state)) for state in ["Caa", "Ca/C", "Caa", "B", "B", "B"]]
+    [1, 0, 0, 3, 0, 0]
+    >>> s.waiting
+    2
+    >>> len(s.finish())
+    2
+
+    It can be saved between two blocks only: real states that wait for their block are not written anywhere.
+    """
+
+    __slots__ = ("_native", "mechanism", "name")
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        block: Block,
+        longest_walk: int | None = None,
+        name: str = "",
+        key: bytes | None = None,
+        seed: int | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        allow_vacuous: bool = False,
+        _saved: bytes | None = None,
+    ) -> None:
+        length = block_text(block)
+        if length is None:
+            raise ParameterError('block: give a number of steps from 1 up, or "all" for whole walks')
+        self.mechanism = mechanism
+        self.name = name
+        self._native = _native.BlockSession(
+            mechanism._native,
+            source(key, seed),
+            start,
+            name,
+            states,
+            allow_vacuous,
+            length,
+            longest_walk,
+            _saved,
+        )
+        warn_of_first(start)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes,
+        mechanism: Mechanism,
+        *,
+        block: Block,
+        longest_walk: int | None = None,
+        name: str = "",
+        key: bytes | None = None,
+        seed: int | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        allow_vacuous: bool = False,
+    ) -> BlockSession:
+        """Takes a saved session up again. The key is given anew: it is never part of what is saved."""
+        return cls(
+            mechanism,
+            block=block,
+            longest_walk=longest_walk,
+            name=name,
+            key=key,
+            seed=seed,
+            start=start,
+            states=states,
+            allow_vacuous=allow_vacuous,
+            _saved=data,
+        )
+
+    def push(self, real: State) -> list[State]:
+        """Takes the next real state, and gives what is released now. The first one is not looked at, unless
+        the session was made with `start="first"`."""
+        return self._native.push(real)
+
+    def finish(self) -> list[State]:
+        """The walk is over: gives the rest, and closes the session."""
+        return self._native.finish()
+
+    @property
+    def released(self) -> int:
+        """How many states have been released."""
+        return self._native.released
+
+    @property
+    def waiting(self) -> int:
+        """How many real states wait for their block to fill."""
+        return self._native.waiting
+
+    @property
+    def last(self) -> str | None:
+        """The last released state."""
+        return self._native.last
+
+    @property
+    def closed(self) -> bool:
+        """Whether the walk is over."""
+        return self._native.closed
+
+    def to_bytes(self) -> bytes:
+        """The session in about fifty bytes, which hold nothing secret. Refused while real states wait."""
+        return self._native.to_bytes()
+
+    def close(self) -> None:
+        """Gives the walk up: real states that wait are forgotten."""
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"BlockSession({self.name!r}, closed)"
+        return f"BlockSession({self.name!r}, {self.released} released, {self.waiting} waiting)"

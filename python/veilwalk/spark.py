@@ -4,24 +4,28 @@
 secret key: engines run tasks again, and with fresh randomness a task that is run again would be a second
 release. Derived from the key, the walk's name, the step and the real state, it is the same release.
 
-The mechanism is sent to the workers as bytes (or read there from a file that holds them), made once in
-each worker process and kept. Workers need the same version of veilwalk.
+Workers open a compiled model, which is mapped into memory and shared by the processes of a machine, and make
+the mechanism on it once. The model is compiled here and sent to them as a file, unless `model` names one that
+they can all read. Workers need the same version of veilwalk.
 """
 
 from __future__ import annotations
 
-import hashlib
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
+from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.chain import State
-from veilwalk.mechanism import Mechanism
-from veilwalk.session import Session
+from veilwalk.chain import Chain, State
+from veilwalk.how import name_text
+from veilwalk.mechanism import Mechanism, remade
+from veilwalk.session import Block, Session
 from veilwalk.source import source, warn_of_first
-from veilwalk.walks import name_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,49 +33,64 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.state import GroupState
 
-Model: TypeAlias = Mechanism | bytes | str | os.PathLike[str]
-"""A mechanism, its bytes, or the path of a file with them that every worker can read."""
-
-_MODELS: dict[str, Mechanism] = {}
+_MADE: dict[tuple[str, str], Mechanism] = {}
+"""The mechanisms of this process, by the file of their model and by their fingerprint."""
 
 
-def _load(data: bytes) -> Mechanism:
-    """The mechanism, made once in each process."""
-    name = hashlib.sha256(data).hexdigest()
-    if name not in _MODELS:
-        _MODELS[name] = Mechanism.from_bytes(data)
-    return _MODELS[name]
+def _made(path: str, arguments: tuple[Any, ...], fingerprint: str, version: str, chain: str) -> Mechanism:
+    """The mechanism on a compiled model, made once in each process."""
+    if (path, fingerprint) not in _MADE:
+        model = Chain.read(path)
+        if model.hash != chain:
+            raise ParameterError(
+                f"{path}: the model has the chain {model.hash[:12]}…, and the mechanism was made for "
+                f"{chain[:12]}…; compile the mechanism's own chain, initial distribution included"
+            )
+        _MADE[path, fingerprint] = remade(model, arguments, fingerprint, version)
+    return _MADE[path, fingerprint]
 
 
-_FILES: dict[str, bytes] = {}
+_COMPILED: dict[str, str] = {}
 
 
-def _read(path: str) -> bytes:
-    if path not in _FILES:
-        _FILES[path] = Path(path).read_bytes()
-    return _FILES[path]
+def _compiled(mechanism: Mechanism) -> str:
+    """The mechanism's model in a file that lasts as long as this process."""
+    fingerprint = mechanism.fingerprint
+    if fingerprint not in _COMPILED:
+        folder = tempfile.mkdtemp(prefix="veilwalk-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        path = str(Path(folder) / f"veilwalk-{fingerprint}.model")
+        mechanism.compile(path)
+        _COMPILED[fingerprint] = path
+    return _COMPILED[fingerprint]
 
 
-def _loader(df: DataFrame, model: Model) -> Callable[[], Mechanism]:
+def _loader(
+    df: DataFrame, mechanism: Mechanism, model: str | os.PathLike[str] | None
+) -> Callable[[], Mechanism]:
     """How a worker comes by the mechanism."""
-    if isinstance(model, str | os.PathLike):
+    arguments, fingerprint = mechanism._native.arguments, mechanism.fingerprint
+    version, chain = _native.__version__, mechanism.chain.hash
+    if model is not None:
         path = os.fspath(model)
-        expected = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-        def from_file() -> Mechanism:
-            data = _read(path)
-            if hashlib.sha256(data).hexdigest() != expected:
-                raise ParameterError(f"{path}: the file on this worker is not the driver's")
-            return _load(data)
-
-        return from_file
-    data = model.to_bytes() if isinstance(model, Mechanism) else bytes(model)
+        return lambda: _made(path, arguments, fingerprint, version, chain)
     try:
-        shared = df.sparkSession.sparkContext.broadcast(data)
-    except Exception:
-        # Spark Connect has no broadcasts: the bytes go along with the function.
-        return lambda: _load(data)
-    return lambda: _load(shared.value)
+        context = df.sparkSession.sparkContext
+    except Exception as error:
+        raise ParameterError(
+            "model: this session cannot send files to its workers; compile the model "
+            "(mechanism.compile(path)) where all of them can read it, and give model=path"
+        ) from error
+    compiled = _compiled(mechanism)
+    context.addFile(compiled)
+    name = os.path.basename(compiled)
+
+    def from_spark() -> Mechanism:
+        from pyspark import SparkFiles
+
+        return _made(SparkFiles.get(name), arguments, fingerprint, version, chain)
+
+    return from_spark
 
 
 def _check(df: DataFrame, columns: Iterable[str], key: object) -> None:
@@ -87,10 +106,12 @@ def _check(df: DataFrame, columns: Iterable[str], key: object) -> None:
     source(key, None)
 
 
-def _here(model: Model) -> Mechanism:
-    if isinstance(model, Mechanism):
-        return model
-    return _load(Path(model).read_bytes() if isinstance(model, str | os.PathLike) else bytes(model))
+def _refuse(mechanism: object, allow_vacuous: bool) -> None:
+    if not isinstance(mechanism, Mechanism):
+        kind = type(mechanism).__name__
+        raise ParameterError(f"mechanism: a value of type {kind}; give a veilwalk.Mechanism")
+    if not allow_vacuous:
+        mechanism._native.refuse_empty_guarantee()
 
 
 def _check_types(df: DataFrame, trajectory: str, step: str | None, state: str) -> None:
@@ -124,14 +145,17 @@ def _position(step: Any) -> int:
 
 def privatize(
     df: DataFrame,
-    model: Model,
+    mechanism: Mechanism,
     *,
     key: bytes,
+    model: str | os.PathLike[str] | None = None,
     trajectory: str = "trajectory",
     step: str = "step",
     state: str = "state",
     start: State | Literal["initial", "first"] = "initial",
     states: Literal["labels", "numbers"] = "labels",
+    block: Block | None = None,
+    longest_walk: int | None = None,
     allow_vacuous: bool = False,
 ) -> DataFrame:
     """Releases the walks of a DataFrame: long, with one state a row, or with one walk a row in a column of
@@ -140,7 +164,11 @@ def privatize(
     Rows of a long DataFrame have no order of their own in Spark, so a column `step` (whole numbers or
     times) has to give it; a step that a trajectory has twice ends the job with an error. The result has the
     trajectory, the step and the released state. It is the same however the rows are spread over
-    partitions, and when a task is run again.
+    partitions, and when a task is run again. With `block` steps are released in blocks, as by
+    `Mechanism.privatize`.
+
+    `model` is the path of a compiled model (`mechanism.compile(path)`) that every worker can read; without
+    it, one is compiled and sent to them.
     """
     from pyspark.sql import functions as f
     from pyspark.sql import types
@@ -149,10 +177,12 @@ def privatize(
     columns = [trajectory, state] if lists else [trajectory, step, state]
     _check(df, columns, key)
     _check_types(df, trajectory, None if lists else step, state)
-    if not allow_vacuous:
-        _here(model)._native.refuse_empty_guarantee()
+    _refuse(mechanism, allow_vacuous)
+    length = mechanism._checked_block(block)
+    # What cannot be released in blocks is refused here and not in a task.
+    _native.Manner(mechanism._native, source(key, None), start, length, longest_walk, None, None)
     warn_of_first(start)
-    load = _loader(df, model)
+    load = _loader(df, mechanism, model)
     chosen = df.select(*columns)
 
     def release(table: pa.Table) -> pa.Table:
@@ -169,6 +199,8 @@ def privatize(
                 key=key,
                 start=start,
                 states=states,
+                block=block,
+                longest_walk=longest_walk,
                 allow_vacuous=True,
             )
 
@@ -209,15 +241,17 @@ def privatize(
 
 def stream(
     df: DataFrame,
-    model: Model,
+    mechanism: Mechanism,
     *,
     key: bytes,
+    model: str | os.PathLike[str] | None = None,
     trajectory: str = "trajectory",
     step: str = "step",
     state: str = "state",
     start: State | Literal["initial", "first"] = "initial",
     states: Literal["labels", "numbers"] = "labels",
     disorder: Literal["error", "drop"] = "error",
+    block: Block | None = None,
     allow_vacuous: bool = False,
 ) -> DataFrame:
     """Releases the walks of a streaming DataFrame while they happen.
@@ -229,6 +263,9 @@ def stream(
     Rows of one trajectory are released in the order of `step`, which has to ascend. A row that comes
     after a later one, or a second time, ends the query with an error that names it; with
     `disorder="drop"` it is left out.
+
+    A stream is released one state at a time. In blocks, real states would wait in Spark's state store, and so
+    in its checkpoint on disk, and nothing says when a walk is over: `block` is refused.
     """
     from pyspark.sql import types
 
@@ -238,10 +275,15 @@ def stream(
         raise WalkError(f"column {state!r}: a stream has one state a row, not a whole walk")
     if disorder not in ("error", "drop"):
         raise ParameterError(f'disorder={disorder!r}: give "error" or "drop"')
-    if not allow_vacuous:
-        _here(model)._native.refuse_empty_guarantee()
+    if block is not None:
+        raise ParameterError(
+            "block: a stream is released one state at a time. In blocks, real states would have to wait in "
+            "Spark's state store, and so in its checkpoint on disk, and nothing would say when a walk is "
+            "over; release whole walks with privatize(block=...), or leave block out"
+        )
+    _refuse(mechanism, allow_vacuous)
     warn_of_first(start)
-    load = _loader(df, model)
+    load = _loader(df, mechanism, model)
     chosen = df.select(trajectory, step, state)
     walk_state = types.StructType(
         [

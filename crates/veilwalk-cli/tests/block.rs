@@ -139,7 +139,7 @@ fn own_walks_are_simulated_with_error_bars() {
         agrees(&simulated["mean_distance_nats"], distance, 0.005);
         assert_eq!(answer.get("wrong_state_share"), None, "nothing is exact here");
         let left_out = answer["left_out"].to_string();
-        assert!(left_out.contains("drift") && left_out.contains("--real"), "{left_out}");
+        assert!(left_out.contains("drift") && left_out.contains("real walks"), "{left_out}");
     }
     let line = format!("analyze {CREDIT} --block 5 --from Baa --simulate 200");
     let shown = stdout(&veilwalk(line.split_whitespace()).success());

@@ -46,6 +46,7 @@ mod early_sync;
 mod initial_file;
 mod ledger;
 mod lines;
+mod making;
 mod manifest;
 mod mechanism_file;
 mod model_file;
@@ -56,6 +57,7 @@ mod release;
 mod release_writer;
 mod row_text;
 mod table;
+mod verify;
 mod walks;
 mod write_error;
 
@@ -63,12 +65,15 @@ pub use chain_file::{read_chain, read_chain_from, write_chain};
 pub use compression::Compression;
 pub use initial_file::{read_initial, read_initial_from};
 pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerScope};
+pub use making::MakingError;
 pub use manifest::{
-    BlockPart, ChainPart, Counts, GuaranteePart, Hashing, Manifest, MechanismPart, PromisePart,
-    ReleasePart, hash_file,
+    BlockPart, ChainPart, Counts, FinishedRelease, GuaranteePart, Hashing, Manifest, MechanismPart,
+    PromisePart, ReleasePart, hash_file,
 };
 pub use mechanism_file::{MechanismFile, ScaleFrom, ScaleMismatch, ScalePart};
-pub use model_file::{ModelProblem, is_model, read_model, write_model};
+pub use model_file::{
+    ModelProblem, chain_from_bytes, chain_to_bytes, is_model, read_model, write_model,
+};
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
@@ -77,5 +82,6 @@ pub use release::{
     UnknownStates, WalkInput, WalkRelease, Watch, release_rows,
 };
 pub use release_writer::ReleaseWriter;
+pub use verify::{VerifyError, count_release, verify_release};
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
 pub use write_error::{WriteError, WriteErrorKind};

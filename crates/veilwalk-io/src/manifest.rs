@@ -11,9 +11,15 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use veilwalk::guarantee::Cover;
+use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
+use veilwalk::random::SourceKind;
+use veilwalk::{Mechanism, Model, Promise};
 
+use crate::mechanism_file::ScaleFrom;
 use crate::output::AtomicFile;
 use crate::read_error::{ReadError, ReadErrorKind};
+use crate::release::Releasing;
 use crate::write_error::{WriteError, WriteErrorKind};
 
 /// Everything a manifest says.
@@ -136,6 +142,58 @@ pub struct ReleasePart {
     pub hash: String,
 }
 
+/// A finished release, for its manifest.
+#[derive(Clone, Debug)]
+pub struct FinishedRelease<'a> {
+    /// The name the mechanism goes by.
+    pub name: &'a str,
+    /// The mechanism.
+    pub releasing: &'a Releasing,
+    /// What it promises.
+    pub promise: Promise,
+    /// How its scale was found.
+    pub scale_from: ScaleFrom,
+    /// What the promise covers.
+    pub cover: &'a Cover,
+    /// Where the randomness came from.
+    pub source: SourceKind,
+    /// How released walks start.
+    pub start: &'a str,
+    /// Columns that were copied as they are.
+    pub kept_columns: &'a [String],
+    /// How much was released.
+    pub counts: Counts,
+    /// The file.
+    pub file: &'a Path,
+    /// Its hash.
+    pub hash: String,
+}
+
+impl BlockPart {
+    /// How long the blocks of a mechanism are, and what rounding costs.
+    #[must_use]
+    pub fn of(mechanism: &BlockMechanism) -> Self {
+        let (length, longest_walk) = match mechanism.length() {
+            BlockLength::Steps(steps) => (steps.to_string(), None),
+            BlockLength::Whole { longest } => ("all".to_owned(), Some(longest)),
+        };
+        Self { length, longest_walk, rounding_cost: mechanism.rounding_cost() }
+    }
+}
+
+impl GuaranteePart {
+    /// What a unit covers on the chain.
+    #[must_use]
+    pub fn of(model: &Model, cover: &Cover) -> Self {
+        Self {
+            vacuous: cover.is_vacuous(),
+            smallest_radius_nats: model.closest_pair().map(|pair| pair.distance.as_f64()),
+            covered_states: cover.share(),
+            covered_pairs: cover.covered_pairs,
+        }
+    }
+}
+
 /// The key that every version has.
 #[derive(Deserialize)]
 struct Version {
@@ -145,6 +203,73 @@ struct Version {
 impl Manifest {
     /// The format written by this version.
     pub const FORMAT: u32 = 1;
+
+    /// The manifest of a finished release.
+    #[must_use]
+    pub fn describing(release: FinishedRelease<'_>) -> Self {
+        let (model, design, scale, block) = match release.releasing {
+            Releasing::Steps(mechanism) => {
+                (mechanism.model(), mechanism.design(), Self::scales_in_force(mechanism), None)
+            }
+            Releasing::Blocks(mechanism) => {
+                let scale = vec![mechanism.scale().eta().to_string()];
+                (mechanism.model(), mechanism.design(), scale, Some(BlockPart::of(mechanism)))
+            }
+        };
+        let promise = release.promise;
+        let (radius_nats, substitutions) = match promise.unit {
+            Unit::Radius(radius) => (Some(radius.to_string()), None),
+            Unit::Substitutions(count) => (None, Some(count.get())),
+        };
+        let randomness = match release.source {
+            SourceKind::System => "system",
+            SourceKind::Keyed => "key",
+            SourceKind::Seeded => "seed",
+        };
+        Self {
+            format: Self::FORMAT,
+            veilwalk: env!("CARGO_PKG_VERSION").to_owned(),
+            private: release.source != SourceKind::Seeded && !release.cover.is_vacuous(),
+            mechanism: MechanismPart {
+                name: release.name.to_owned(),
+                distance: design.distance.to_string(),
+                rule: design.rule.to_string(),
+                chain_weight: design.chain_weight.to_string(),
+                scale,
+                calibration: release.scale_from.name().to_owned(),
+                block,
+            },
+            promise: PromisePart {
+                epsilon: promise.epsilon.to_string(),
+                radius_nats,
+                substitutions,
+            },
+            guarantee: GuaranteePart::of(model, release.cover),
+            chain: ChainPart {
+                hash: model.hash().to_string(),
+                states: model.chain().len(),
+                transitions: model.chain().transitions(),
+            },
+            counts: release.counts,
+            randomness: randomness.to_owned(),
+            start: release.start.to_owned(),
+            kept_columns: release.kept_columns.to_vec(),
+            release: ReleasePart {
+                file: release.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+                hash: release.hash,
+            },
+        }
+    }
+
+    /// The scale, or the smallest and the largest where it depends on the last released state.
+    #[must_use]
+    pub fn scales_in_force(mechanism: &Mechanism) -> Vec<String> {
+        let etas = || mechanism.model().chain().states().map(|z| mechanism.scale(z).eta());
+        let mut scale: Vec<String> =
+            [etas().min(), etas().max()].iter().flatten().map(ToString::to_string).collect();
+        scale.dedup();
+        scale
+    }
 
     /// Where the manifest of a release is.
     #[must_use]

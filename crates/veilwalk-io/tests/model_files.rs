@@ -12,7 +12,9 @@ use veilwalk::mechanism::cell::Calibration;
 use veilwalk::model::Certified;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Secret, Source, Start, StateId};
-use veilwalk_io::{is_model, read_model, write_model};
+use veilwalk_io::{
+    ModelProblem, chain_from_bytes, chain_to_bytes, is_model, read_model, write_model,
+};
 
 fn grid(side: u32) -> Chain {
     let side = side.try_into().unwrap();
@@ -256,5 +258,32 @@ proptest! {
         let read = Arc::new(read_model(&write(&folder, &model, &[certified])).unwrap());
         assert_same(&model, &read);
         prop_assert!(read.verify(&unwatched).is_ok());
+    }
+}
+
+#[test]
+fn a_chain_comes_back_from_bytes_to_the_last_bit() {
+    let credit = Chain::credit();
+    let stationary = Initial::stationary(&credit).unwrap();
+    for chain in [Chain::credit(), Chain::downtown(), credit.with_initial(stationary)] {
+        let again = chain_from_bytes(&chain_to_bytes(&chain).unwrap()).unwrap();
+        assert_eq!(again.hash(), chain.hash());
+        for state in chain.states() {
+            assert_eq!(again.label(state), chain.label(state));
+            assert_eq!(again.weights(state), chain.weights(state));
+            assert_eq!(again.state(chain.label(state)), Some(state));
+        }
+    }
+}
+
+#[test]
+fn bytes_of_a_chain_that_were_changed_are_refused() {
+    let bytes = chain_to_bytes(&Chain::credit()).unwrap();
+    assert!(matches!(chain_from_bytes(&[]), Err(ModelProblem::NotAModel)));
+    for place in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[place] ^= 1;
+        assert!(chain_from_bytes(&changed).is_err(), "byte {place}");
+        assert!(chain_from_bytes(&bytes[..place]).is_err(), "cut at {place}");
     }
 }

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use serde_json::json;
+use veilwalk::analysis::block_plan::{BlockFindings, BlockPlan, Exactness};
 use veilwalk::analysis::compare::{Basis, Comparison, Setting};
 use veilwalk::analysis::plan::{Effort, Plan};
 use veilwalk::analysis::tune::{Aim, Evaluated, Question, WalksFrom, tune as best};
@@ -9,12 +10,14 @@ use veilwalk::analysis::{Origin, Progress};
 use veilwalk::guarantee;
 use veilwalk::mechanism::{Epsilon, Radius, Unit};
 use veilwalk::{Preset, Start, StateId};
+use veilwalk_io::Releasing;
 
 use crate::chain::Chain;
+use crate::choice::promise;
 use crate::error::{VeilwalkError, WalkError, parameter_error};
 use crate::interrupt;
 use crate::labels::Naming;
-use crate::mechanism::{Mechanism, promise, to_value};
+use crate::mechanism::{Mechanism, to_value};
 
 /// Where the chain's own walks start, and how released ones do.
 fn starts(
@@ -55,16 +58,46 @@ pub(crate) fn analyze(
     simulate: Option<u64>,
     seed: u64,
     thorough: bool,
+    block: Option<&str>,
+    longest_walk: Option<u64>,
 ) -> PyResult<(String, usize)> {
+    mechanism.mechanism.model().require_tables().map_err(parameter_error)?;
     let (origin, start) = starts(chain, start, released_start)?;
     let real = real.map(|walks| real_walks(chain, &walks)).transpose()?;
     let states = chain.labels().chain();
     let impossible = real.iter().flatten().flat_map(|walk| walk.windows(2));
     let impossible = impossible.filter(|pair| !states.allows(pair[0], pair[1])).count();
-    let mechanism = mechanism.mechanism.clone();
+    let (releasing, _, _) = mechanism.releasing(py, block, longest_walk)?;
     let found = interrupt::run(py, move |stop| {
+        let observer = |_: Progress| stop.flow();
+        let mechanism = match &releasing {
+            Releasing::Steps(mechanism) => mechanism,
+            Releasing::Blocks(mechanism) => {
+                let plan = BlockPlan {
+                    mechanism,
+                    origin,
+                    steps,
+                    start,
+                    real: real.as_deref(),
+                    levels: &levels,
+                    etas: &etas,
+                    simulate,
+                    seed,
+                    effort: if thorough { Exactness::Always } else { Exactness::WhereAffordable },
+                };
+                let found = plan.carry_out(&observer);
+                let found = found.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
+                let found = match found {
+                    BlockFindings::Exact(analysis) => to_value(&analysis)?,
+                    BlockFindings::Simulated(simulated, left_out) => {
+                        json!({ "simulated": to_value(&simulated)?, "left_out": left_out })
+                    }
+                };
+                return Ok::<_, PyErr>(found.to_string());
+            }
+        };
         let plan = Plan {
-            mechanism: &mechanism,
+            mechanism,
             origin,
             steps,
             start,
@@ -75,7 +108,7 @@ pub(crate) fn analyze(
             seed,
             effort: if thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
         };
-        let analysis = plan.carry_out(&|_: Progress| stop.flow());
+        let analysis = plan.carry_out(&observer);
         let analysis = analysis.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
         Ok::<_, PyErr>(to_value(&analysis)?.to_string())
     })?;
@@ -136,7 +169,8 @@ pub(crate) fn compare(
         }
     }
     let effort = if all_pairs { guarantee::Effort::UNLIMITED } else { Setting::SOME_EFFORT };
-    let setting = Setting { model: chain.model(py)?, origin, start, steps, level, effort };
+    let setting =
+        Setting { model: chain.model_with_tables(py)?, origin, start, steps, level, effort };
     interrupt::run(py, move |stop| {
         let mut comparisons = Vec::new();
         for &epsilon in &epsilons {
@@ -184,7 +218,7 @@ pub(crate) fn tune(
         },
         steps,
     };
-    let model = chain.model(py)?;
+    let model = chain.model_with_tables(py)?;
     interrupt::run(py, move |stop| {
         let ranking = best(&model, question, &|_: Progress| stop.flow());
         let ranking = ranking.map_err(|e| VeilwalkError::new_err(e.to_string()))?;

@@ -3,14 +3,19 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::{
     BuildOptions, BuildReport, ChainBuilder, Entries, RowSums, Scope, TransitionCounts,
 };
-use veilwalk::{Initial, Model, StateId};
+use veilwalk::distance::Nearest;
+use veilwalk::model::Tables;
+use veilwalk::{Initial, Model, Nats, Source, StateId};
 
 use crate::error::{chain_error, parameter_error, walk_error};
+use crate::files::read_model;
 use crate::interrupt;
 use crate::labels::{Labels, Naming};
 
@@ -39,6 +44,13 @@ impl Chain {
         Ok(Self::new(py, chain, notes(&report)))
     }
 
+    /// A chain that came with its distances.
+    fn with_model(py: Python<'_>, model: Model, notes: Vec<String>) -> Self {
+        let chain = Self::new(py, model.chain().clone(), notes);
+        let _ = chain.model.set(Arc::new(model));
+        chain
+    }
+
     pub(crate) fn labels(&self) -> &Arc<Labels> {
         &self.labels
     }
@@ -50,8 +62,15 @@ impl Chain {
         }
         let chain = self.chain.clone();
         let model =
-            interrupt::run(py, move |_| Model::new(chain).map(Arc::new).map_err(parameter_error))?;
+            interrupt::run(py, move |_| Ok::<_, PyErr>(Arc::new(Model::of_any_size(chain))))?;
         Ok(self.model.get_or_init(|| model).clone())
+    }
+
+    /// The same for what needs a table of all distances.
+    pub(crate) fn model_with_tables(&self, py: Python<'_>) -> PyResult<Arc<Model>> {
+        let model = self.model(py)?;
+        model.require_tables().map_err(parameter_error)?;
+        Ok(model)
     }
 
     /// The state of a label, for parameters of a function.
@@ -201,7 +220,7 @@ impl Chain {
         Self::built(py, counts.build(options(false, largest_component)))
     }
 
-    /// Reads a file.
+    /// Reads a file: a table of moves, or a compiled model.
     #[staticmethod]
     fn read(
         py: Python<'_>,
@@ -209,17 +228,29 @@ impl Chain {
         normalize: bool,
         largest_component: bool,
     ) -> PyResult<Self> {
-        Self::built(py, veilwalk_io::read_chain(&path, options(normalize, largest_component)))
+        let Some(model) = read_model(&path)? else {
+            let options = options(normalize, largest_component);
+            return Self::built(py, veilwalk_io::read_chain(&path, options));
+        };
+        if normalize || largest_component {
+            return Err(chain_error(format!(
+                "{}: normalize and largest_component change how a chain is read, and this model is \
+                 already compiled",
+                path.display()
+            )));
+        }
+        Ok(Self::with_model(py, model, Vec::new()))
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        let chain = veilwalk::Chain::from_bytes(data).map_err(chain_error)?;
+        let chain = veilwalk_io::chain_from_bytes(data).map_err(chain_error)?;
         Ok(Self::new(py, chain, Vec::new()))
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.chain.to_bytes())
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = veilwalk_io::chain_to_bytes(&self.chain).map_err(chain_error)?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// The same chain with walks that start at a state, anywhere, or as in the long run.
@@ -234,7 +265,19 @@ impl Chain {
             }
         };
         let chain = self.chain.clone().with_initial(initial);
-        Ok(Self::new(py, chain, self.notes.clone()))
+        let Some(model) = self.model.get().filter(|model| model.searches().is_none()) else {
+            return Ok(Self::new(py, chain, self.notes.clone()));
+        };
+        // Distances, cells and scales do not depend on where walks start.
+        let cells = [Nearest::Directed, Nearest::Symmetric];
+        let cells = cells.into_iter().filter_map(|n| Some((n, model.ready_cells(n)?.clone())));
+        let tables = Tables {
+            distances: Some((model.directed().clone(), model.symmetric().clone())),
+            incoming: None,
+            cells: cells.collect(),
+            certified: model.all_certified().to_vec(),
+        };
+        Ok(Self::with_model(py, Model::with_tables(chain, tables), self.notes.clone()))
     }
 
     #[getter]
@@ -294,7 +337,7 @@ impl Chain {
 
     /// The largest distance: from, to, nats.
     fn diameter(&self, py: Python<'_>) -> PyResult<(String, String, f64)> {
-        let model = self.model(py)?;
+        let model = self.model_with_tables(py)?;
         let pair = interrupt::run(py, move |_| Ok::<_, PyErr>(model.diameter()))?;
         Ok(self.named(pair))
     }
@@ -316,9 +359,43 @@ impl Chain {
     ) -> PyResult<f64> {
         let (start, end) = (self.state("start", start)?, self.state("end", end)?);
         let model = self.model(py)?;
-        let there = model.directed().between(start, end);
-        let back = model.directed().between(end, start);
-        Ok(if symmetric { there.max(back) } else { there }.as_f64())
+        let metric = if symmetric { model.symmetric_metric() } else { model.directed_metric() };
+        let mut distance = [Nats::ZERO];
+        metric.fill(start, &[start], end, &mut distance);
+        Ok(distance[0].as_f64())
+    }
+
+    /// Walks of the chain itself, one after another, each of so many steps after its start.
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        walks: usize,
+        steps: usize,
+        start: Option<&Bound<'py, PyAny>>,
+        seed: Option<u64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let origin =
+            start.map_or(Ok(Origin::Initial), |s| self.state("start", s).map(Origin::At))?;
+        if walks.checked_mul(steps.saturating_add(1)).is_none_or(|n| n > 1 << 40) {
+            return Err(parameter_error("more states than fit into memory; draw fewer"));
+        }
+        let chain = self.chain.clone();
+        let drawn = interrupt::run(py, move |stop| {
+            let source = seed.map_or_else(Source::system, Source::seeded);
+            let mut randomness = source.open(chain.hash().0).map_err(parameter_error)?;
+            let own = OwnWalks::new(&chain);
+            let mut drawn = Vec::with_capacity(walks * (steps + 1));
+            for walk in 0..walks {
+                if stop.requested() {
+                    return Err(parameter_error("stopped on request"));
+                }
+                let key = randomness.walk(walk.to_string().as_bytes());
+                let walk = own.walk(origin, steps, randomness.at(&key, 0, None));
+                drawn.extend(walk.into_iter().map(|state| state.index() as i64));
+            }
+            Ok(drawn)
+        })?;
+        Ok(PyArray1::from_vec(py, drawn))
     }
 }
 

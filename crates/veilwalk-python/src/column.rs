@@ -11,11 +11,13 @@ use arrow_array::types::{
     UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, LargeStringArray, OffsetSizeTrait, PrimitiveArray,
-    StringArray, StringViewArray, downcast_integer_array,
+    AnyDictionaryArray, Array, ArrayRef, DictionaryArray, LargeStringArray, OffsetSizeTrait,
+    PrimitiveArray, StringArray, StringViewArray, UInt32Array, downcast_integer_array,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_cast::cast;
 use arrow_schema::DataType;
+use arrow_select::take::take;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -39,7 +41,7 @@ pub(crate) struct Like {
 }
 
 /// Rows that one thread reads in one go.
-const ROWS: usize = 1 << 16;
+pub(crate) const ROWS: usize = 1 << 16;
 
 impl Like {
     pub(crate) fn new(data_type: &DataType, integers: Naming) -> Result<Self, String> {
@@ -82,8 +84,10 @@ impl Like {
                 read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
             }
             DataType::Utf8View => {
-                let texts = array.as_string_view();
-                read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
+                let (texts, views) = (array.as_string_view(), array.as_string_view().views());
+                let state = |row: usize| labels.view(views[row], || texts.value(row));
+                let why = |row| labels.unknown_text(texts.value(row)).to_string();
+                fill(&mut states, nulls, state, why)?;
             }
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
@@ -95,13 +99,14 @@ impl Like {
                 }
                 let known: Vec<Option<u32>> =
                     values.iter().map(|text| labels.text(text.as_deref()?)).collect();
-                let keys = dictionary.normalized_keys();
-                fill(&mut states, nulls, |row| {
-                    known[keys[row]].ok_or_else(|| {
-                        let text = values[keys[row]].as_deref().unwrap_or_default();
-                        labels.unknown_text(text).to_string()
-                    })
-                })?;
+                let keys = keys_of(dictionary);
+                let why = |row: usize| {
+                    let text = values[keys[row] as usize].as_deref().unwrap_or_default();
+                    labels.unknown_text(text).to_string()
+                };
+                // A missing value may have any key.
+                let state = |row: usize| known.get(keys[row] as usize).copied().flatten();
+                fill(&mut states, nulls, state, why)?;
             }
             _ => self.read_integers(array, labels, nulls, &mut states)?,
         }
@@ -129,13 +134,12 @@ impl Like {
         downcast_integer_array!(
             array => {
                 let numbers = array.values();
-                fill(states, nulls, |row| {
-                    let number = numbers[row];
-                    let number = i64::try_from(number)
-                        .map_err(|_| format!("{number} is larger than any label"))?;
-                    labels
-                        .integer(integers, number)
-                        .ok_or_else(|| labels.unknown_integer(integers, number))
+                let state = |row: usize| {
+                    i64::try_from(numbers[row]).ok().and_then(|n| labels.integer(integers, n))
+                };
+                fill(states, nulls, state, |row| match i64::try_from(numbers[row]) {
+                    Ok(number) => labels.unknown_integer(integers, number),
+                    Err(_) => format!("{} is larger than any label", numbers[row]),
                 })
             }
             _ => Ok(())
@@ -143,17 +147,19 @@ impl Like {
     }
 
     /// The states in a column of this type.
-    pub(crate) fn write(&self, states: &[u32], labels: &Labels) -> Result<ArrayRef, String> {
+    pub(crate) fn write(&self, states: Vec<u32>, labels: &Labels) -> Result<ArrayRef, String> {
         let chain = labels.chain();
         let texts: Vec<&str> = chain.states().map(|state| chain.label(state)).collect();
         match &self.data_type {
-            DataType::Dictionary(key, values) => self.write_dictionary(states, &texts, key, values),
+            DataType::Dictionary(key, values) => {
+                self.write_dictionary(&states, &texts, key, values)
+            }
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
                 write_texts(states, &texts, &self.data_type)
             }
             _ => {
                 let numbers = labels.released_integers(self.integers).map_err(|e| e.to_string())?;
-                write_integers(states, &numbers, &self.data_type)
+                write_integers(&states, &numbers, &self.data_type)
             }
         }
     }
@@ -178,7 +184,7 @@ impl Like {
             })
             .collect();
         let every: Vec<u32> = (0..all.len() as u32).collect();
-        let values = write_texts(&every, &all, values)?;
+        let values = write_texts(every, &all, values)?;
         // More categories than the keys can count: wider keys, as Arrow does itself.
         let most = all.len().saturating_sub(1);
         let fits = match key {
@@ -208,33 +214,42 @@ fn read_texts<'a>(
     nulls: Option<&NullBuffer>,
     states: &mut [u32],
 ) -> Result<(), BadValue> {
-    fill(states, nulls, |row| {
-        let text = text(row);
-        labels.text(text).ok_or_else(|| labels.unknown_text(text).to_string())
-    })
+    let why = |row| labels.unknown_text(text(row)).to_string();
+    fill(states, nulls, |row| labels.text(text(row)), why)
 }
 
-/// Fills in every state, or finds the first row that has none.
+/// Fills in every state, or finds the first row that has none, and why.
 fn fill(
     states: &mut [u32],
     nulls: Option<&NullBuffer>,
-    state: impl Fn(usize) -> Result<u32, String> + Sync,
+    state: impl Fn(usize) -> Option<u32> + Sync,
+    why: impl Fn(usize) -> String,
 ) -> Result<(), BadValue> {
+    let missing = |row| nulls.is_some_and(|nulls| nulls.is_null(row));
     let bad = states.par_chunks_mut(ROWS).enumerate().find_map_first(|(part, states)| {
         for (row, place) in (part * ROWS..).zip(states) {
-            let missing = nulls.is_some_and(|nulls| nulls.is_null(row));
-            let found = match missing {
-                true => Err("a missing value (null); every row needs a state".to_owned()),
-                false => state(row),
-            };
-            match found {
-                Ok(state) => *place = state,
-                Err(why) => return Some(BadValue { row, why }),
+            match state(row).filter(|_| !missing(row)) {
+                Some(state) => *place = state,
+                None => return Some(row),
             }
         }
         None
     });
-    bad.map_or(Ok(()), Err)
+    let Some(row) = bad else { return Ok(()) };
+    let why = match missing(row) {
+        true => "a missing value (null); every row needs a state".to_owned(),
+        false => why(row),
+    };
+    Err(BadValue { row, why })
+}
+
+/// The keys of a dictionary, as they are where they have this width.
+pub(crate) fn keys_of(dictionary: &dyn AnyDictionaryArray) -> ScalarBuffer<u32> {
+    match cast(dictionary.keys(), &DataType::UInt32) {
+        Ok(keys) => keys.as_primitive::<UInt32Type>().values().clone(),
+        // No such keys are known; these are slower, and right.
+        Err(_) => dictionary.normalized_keys().into_iter().map(|key| key as u32).collect(),
+    }
 }
 
 /// The values of a text array of any kind.
@@ -248,16 +263,16 @@ pub(crate) fn as_texts(array: &ArrayRef) -> Vec<Option<String>> {
     }
 }
 
-fn write_texts(states: &[u32], labels: &[&str], kind: &DataType) -> Result<ArrayRef, String> {
+fn write_texts(states: Vec<u32>, labels: &[&str], kind: &DataType) -> Result<ArrayRef, String> {
     match kind {
         DataType::Utf8View => write_views(states, labels),
         DataType::LargeUtf8 => {
-            let (offsets, bytes) = joined::<i64>(states, labels)?;
+            let (offsets, bytes) = joined::<i64>(&states, labels)?;
             let array = LargeStringArray::try_new(offsets, bytes, None);
             Ok(Arc::new(array.map_err(|e| e.to_string())?))
         }
         _ => {
-            let (offsets, bytes) = joined::<i32>(states, labels)?;
+            let (offsets, bytes) = joined::<i32>(&states, labels)?;
             let array = StringArray::try_new(offsets, bytes, None);
             Ok(Arc::new(array.map_err(|e| e.to_string())?))
         }
@@ -302,19 +317,11 @@ fn joined<O: OffsetSizeTrait>(
     Ok((OffsetBuffer::new(ScalarBuffer::from(offsets)), Buffer::from_vec(bytes)))
 }
 
-/// Views of the labels, each of which is stored once.
-fn write_views(states: &[u32], labels: &[&str]) -> Result<ArrayRef, String> {
+/// Views of the labels, each of which is stored once. (Put together by hand, every single view would be
+/// checked again to be a text.)
+fn write_views(states: Vec<u32>, labels: &[&str]) -> Result<ArrayRef, String> {
     let all = StringViewArray::from_iter_values(labels.iter());
-    let views = all.views();
-    let mut chosen = vec![0u128; states.len()];
-    chosen.par_chunks_mut(ROWS).zip(states.par_chunks(ROWS)).for_each(|(chosen, states)| {
-        for (view, &state) in chosen.iter_mut().zip(states) {
-            *view = views[state as usize];
-        }
-    });
-    let buffers = all.data_buffers().to_vec();
-    let array = StringViewArray::try_new(ScalarBuffer::from(chosen), buffers, None);
-    Ok(Arc::new(array.map_err(|e| e.to_string())?))
+    take(&all, &UInt32Array::from(states), None).map_err(|e| e.to_string())
 }
 
 fn dictionary<K: ArrowDictionaryKeyType>(
@@ -326,7 +333,7 @@ fn dictionary<K: ArrowDictionaryKeyType>(
         .iter()
         .map(|&key| K::Native::from_usize(key as usize).ok_or("too many categories"))
         .collect::<Result<_, _>>()?;
-    let keys: Vec<K::Native> = states.iter().map(|&state| natives[state as usize]).collect();
+    let keys: Vec<K::Native> = states.par_iter().map(|&state| natives[state as usize]).collect();
     let keys = PrimitiveArray::<K>::new(ScalarBuffer::from(keys), None);
     let array = DictionaryArray::try_new(keys, values);
     Ok(Arc::new(array.map_err(|e| e.to_string())?))
@@ -349,7 +356,8 @@ fn write_integers(states: &[u32], numbers: &[i64], kind: &DataType) -> Result<Ar
                 })
             })
             .collect::<Result<_, _>>()?;
-        let values: Vec<T::Native> = states.iter().map(|&state| natives[state as usize]).collect();
+        let values: Vec<T::Native> =
+            states.par_iter().map(|&state| natives[state as usize]).collect();
         Ok(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None)))
     }
     match kind {

@@ -28,6 +28,18 @@ create_exception!(
 );
 create_exception!(
     veilwalk,
+    LedgerError,
+    VeilwalkError,
+    "A ledger that cannot be used, or a walk that has not enough of its budget left."
+);
+create_exception!(
+    veilwalk,
+    ReleaseFileError,
+    VeilwalkError,
+    "A release in a file that is not what its manifest says, or no release under the chain."
+);
+create_exception!(
+    veilwalk,
     SessionError,
     VeilwalkError,
     "A session that is closed, not started, or saved under something else."

@@ -5,11 +5,14 @@ use std::borrow::Cow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, downcast_integer_array};
+use arrow_buffer::ScalarBuffer;
 use arrow_cast::cast;
 use arrow_schema::DataType;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::column::{BadValue, as_texts};
+use crate::column::{BadValue, ROWS, as_texts, keys_of};
+use crate::labels::is_short;
 
 /// Which rows make up which walk.
 #[derive(Debug, Default)]
@@ -22,12 +25,22 @@ pub(crate) struct Groups {
     pub(crate) order: Option<Vec<u32>>,
 }
 
-/// Collects the walk of every row.
+/// Rows that stand together and belong to one walk.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    walk: u32,
+    start: usize,
+    end: usize,
+}
+
+/// Collects the runs of a column of trajectories. Where one ends is found on all cores; only the
+/// names of whole runs are looked up.
 #[derive(Debug, Default)]
 struct Collected {
     names: Vec<String>,
     by_name: FxHashMap<String, u32>,
-    walk_of_row: Vec<u32>,
+    runs: Vec<Run>,
+    rows: usize,
 }
 
 impl Collected {
@@ -41,59 +54,94 @@ impl Collected {
         walk
     }
 
-    /// Texts, most of which are those of the row before.
-    fn texts<'a>(&mut self, texts: impl Iterator<Item = Option<&'a str>>) -> Result<(), BadValue> {
-        let mut last: Option<(&str, u32)> = None;
-        for text in texts {
-            let Some(text) = text else { return Err(missing(self.walk_of_row.len())) };
-            let walk = match last {
-                Some((same, walk)) if same == text => walk,
-                _ => self.walk(text),
-            };
-            last = Some((text, walk));
-            self.walk_of_row.push(walk);
+    /// Adds the rows of an array; `same` says whether a row has the name of the one before.
+    fn add<'a>(
+        &mut self,
+        array: &ArrayRef,
+        same: impl Fn(usize) -> bool + Sync,
+        name: impl Fn(usize) -> Cow<'a, str>,
+    ) -> Result<(), BadValue> {
+        if let Some(nulls) = array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+            let first = (0..array.len()).find(|&row| nulls.is_null(row)).unwrap_or(0);
+            return Err(missing(self.rows + first));
         }
+        let rows = array.len();
+        let parts = (0..rows.div_ceil(ROWS)).into_par_iter();
+        let starts: Vec<Vec<usize>> = parts
+            .map(|part| {
+                let rows = part * ROWS..rows.min((part + 1) * ROWS);
+                rows.filter(|&row| row == 0 || !same(row)).collect()
+            })
+            .collect();
+        let mut starts = starts.into_iter().flatten().peekable();
+        while let Some(start) = starts.next() {
+            let end = starts.peek().copied().unwrap_or(rows);
+            let walk = self.walk(&name(start));
+            self.runs.push(Run { walk, start: self.rows + start, end: self.rows + end });
+        }
+        self.rows += rows;
         Ok(())
+    }
+
+    fn texts<'a>(
+        &mut self,
+        array: &ArrayRef,
+        text: impl Fn(usize) -> &'a str + Sync,
+    ) -> Result<(), BadValue> {
+        self.add(array, |row| text(row) == text(row - 1), |row| text(row).into())
+    }
+
+    fn views(&mut self, array: &ArrayRef) -> Result<(), BadValue> {
+        let (texts, views) = (array.as_string_view(), array.as_string_view().views());
+        let same = |row: usize| {
+            let (view, before) = (views[row], views[row - 1]);
+            // Short texts are in their views; long ones may lie in two places.
+            view == before || (!is_short(view) && texts.value(row) == texts.value(row - 1))
+        };
+        self.add(array, same, |row| texts.value(row).into())
     }
 
     fn dictionary(&mut self, array: &ArrayRef) -> Result<(), BadValue> {
         let dictionary = array.as_any_dictionary();
-        let values = as_texts(dictionary.values());
-        // Only values that are used are walks.
-        let mut walks: Vec<Option<u32>> = vec![None; values.len()];
-        let (nulls, keys) = (array.logical_nulls(), dictionary.normalized_keys());
-        for (row, &key) in keys.iter().enumerate() {
-            let here = self.walk_of_row.len();
-            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                return Err(missing(here));
-            }
-            let walk = match (walks[key], &values[key]) {
-                (Some(walk), _) => walk,
-                (None, Some(name)) => *walks[key].insert(self.walk(name)),
-                (None, None) => return Err(missing(here)),
-            };
-            self.walk_of_row.push(walk);
-        }
-        Ok(())
+        let (values, keys) = (as_texts(dictionary.values()), keys_of(dictionary));
+        let name = |row: usize| values[keys[row] as usize].as_deref().unwrap_or_default().into();
+        self.add(array, |row| keys[row] == keys[row - 1], name)
     }
 
     fn integers(&mut self, array: &ArrayRef) -> Result<(), BadValue> {
+        let all = array;
         downcast_integer_array!(
             array => {
-                let mut last = None;
-                for number in array.iter() {
-                    let Some(number) = number else { return Err(missing(self.walk_of_row.len())) };
-                    let walk = match last {
-                        Some((same, walk)) if same == number => walk,
-                        _ => self.walk(&number.to_string()),
-                    };
-                    last = Some((number, walk));
-                    self.walk_of_row.push(walk);
+                let numbers = array.values();
+                let same = |row: usize| numbers[row] == numbers[row - 1];
+                self.add(all, same, |row| numbers[row].to_string().into())
+            }
+            _ => Ok(())
+        )
+    }
+
+    fn into_groups(self) -> Groups {
+        let mut bounds = vec![0usize; self.names.len() + 1];
+        for run in &self.runs {
+            bounds[run.walk as usize + 1] += run.end - run.start;
+        }
+        for walk in 0..self.names.len() {
+            bounds[walk + 1] += bounds[walk];
+        }
+        // Walks are numbered as they begin, so rows that stand together are in ascending order.
+        let order = (!self.runs.is_sorted_by_key(|run| run.walk)).then(|| {
+            let mut next = bounds.clone();
+            let mut order = vec![0u32; self.rows];
+            for run in &self.runs {
+                let place = &mut next[run.walk as usize];
+                for row in run.start..run.end {
+                    order[*place] = row as u32;
+                    *place += 1;
                 }
             }
-            _ => {}
-        );
-        Ok(())
+            order
+        });
+        Groups { names: self.names, bounds, order }
     }
 }
 
@@ -110,6 +158,30 @@ pub(crate) enum NotGrouped {
     StepType(DataType),
 }
 
+/// The steps of all rows as numbers that can be compared, without a copy where they are such numbers.
+fn step_numbers_of(steps: &[ArrayRef]) -> Result<ScalarBuffer<i64>, NotGrouped> {
+    let mut chunks = Vec::with_capacity(steps.len());
+    let mut rows = 0;
+    for array in steps {
+        let kind = array.data_type();
+        if !(kind.is_integer() || kind.is_temporal()) {
+            return Err(NotGrouped::StepType(kind.clone()));
+        }
+        let cast = cast(array, &DataType::Int64).map_err(|_| NotGrouped::StepType(kind.clone()))?;
+        if let Some(nulls) = cast.nulls().filter(|nulls| nulls.null_count() > 0) {
+            let first = (0..cast.len()).find(|&row| nulls.is_null(row)).unwrap_or(0);
+            let why = "a missing value (null); every row needs a step";
+            return Err(NotGrouped::Step(BadValue { row: rows + first, why: why.into() }));
+        }
+        rows += cast.len();
+        chunks.push(cast.as_primitive::<Int64Type>().values().clone());
+    }
+    Ok(match chunks.len() {
+        1 => chunks.remove(0),
+        _ => chunks.iter().flat_map(|chunk| chunk.iter().copied()).collect(),
+    })
+}
+
 impl Groups {
     /// All rows are one walk.
     pub(crate) fn one(name: String, rows: usize) -> Self {
@@ -124,9 +196,15 @@ impl Groups {
         let mut collected = Collected::default();
         for array in trajectories {
             let read = match array.data_type() {
-                DataType::Utf8 => collected.texts(array.as_string::<i32>().iter()),
-                DataType::LargeUtf8 => collected.texts(array.as_string::<i64>().iter()),
-                DataType::Utf8View => collected.texts(array.as_string_view().iter()),
+                DataType::Utf8 => {
+                    let texts = array.as_string::<i32>();
+                    collected.texts(array, |row| texts.value(row))
+                }
+                DataType::LargeUtf8 => {
+                    let texts = array.as_string::<i64>();
+                    collected.texts(array, |row| texts.value(row))
+                }
+                DataType::Utf8View => collected.views(array),
                 DataType::Dictionary(_, values)
                     if matches!(
                         **values,
@@ -140,25 +218,7 @@ impl Groups {
             };
             read.map_err(NotGrouped::Trajectory)?;
         }
-        let Collected { names, walk_of_row, .. } = collected;
-        let mut bounds = vec![0usize; names.len() + 1];
-        for &walk in &walk_of_row {
-            bounds[walk as usize + 1] += 1;
-        }
-        for walk in 0..names.len() {
-            bounds[walk + 1] += bounds[walk];
-        }
-        // Walks are numbered as they begin, so rows that stand together are in ascending order.
-        let order = (!walk_of_row.is_sorted()).then(|| {
-            let mut next = bounds.clone();
-            let mut order = vec![0u32; walk_of_row.len()];
-            for (row, &walk) in walk_of_row.iter().enumerate() {
-                order[next[walk as usize]] = row as u32;
-                next[walk as usize] += 1;
-            }
-            order
-        });
-        let mut groups = Self { names, bounds, order };
+        let mut groups = collected.into_groups();
         if let Some(steps) = steps {
             groups.sort_by_step(steps)?;
         }
@@ -167,21 +227,13 @@ impl Groups {
 
     /// Puts the rows of each walk in the order of their steps, and refuses a step that is there twice.
     fn sort_by_step(&mut self, steps: &[ArrayRef]) -> Result<(), NotGrouped> {
-        let mut numbers: Vec<i64> = Vec::new();
-        for array in steps {
-            let kind = array.data_type();
-            if !(kind.is_integer() || kind.is_temporal()) {
-                return Err(NotGrouped::StepType(kind.clone()));
-            }
-            let array =
-                cast(array, &DataType::Int64).map_err(|_| NotGrouped::StepType(kind.clone()))?;
-            for number in array.as_primitive::<Int64Type>() {
-                let why = "a missing value (null); every row needs a step";
-                let Some(number) = number else {
-                    return Err(NotGrouped::Step(BadValue { row: numbers.len(), why: why.into() }));
-                };
-                numbers.push(number);
-            }
+        let numbers = step_numbers_of(steps)?;
+        let row = |place: usize| self.order.as_ref().map_or(place, |order| order[place] as usize);
+        let ascends = |ends: &[usize]| {
+            (ends[0] + 1..ends[1]).all(|place| numbers[row(place - 1)] < numbers[row(place)])
+        };
+        if self.bounds.par_windows(2).all(ascends) {
+            return Ok(());
         }
         let rows = match &self.order {
             Some(order) => Cow::Borrowed(order),

@@ -1,5 +1,6 @@
 //! A chain's states as Python names them: by label, by a label that is a whole number, by place.
 
+use arrow_array::builder::make_view;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 use rustc_hash::FxHashMap;
@@ -32,11 +33,76 @@ impl Naming {
     }
 }
 
+/// How many bytes a text in one of Arrow's views may have to be held in the view itself.
+const LONGEST_IN_VIEW: u32 = 12;
+
+/// Whether a view holds its text itself.
+#[inline]
+pub(crate) fn is_short(view: u128) -> bool {
+    view as u32 <= LONGEST_IN_VIEW
+}
+
+/// A text as a view that holds it, if it is short enough.
+#[inline]
+fn short_view(text: &str) -> Option<u128> {
+    (text.len() <= LONGEST_IN_VIEW as usize).then(|| make_view(text.as_bytes(), 0, 0))
+}
+
+/// A hash table for one number a row, which is all that is done millions of times: at most a quarter of
+/// the places are taken, so that the first one looked at is nearly always the right one.
+#[derive(Debug)]
+struct ViewTable {
+    places: Vec<(u128, u32)>,
+    shift: u32,
+}
+
+impl ViewTable {
+    /// No state has this number.
+    const FREE: u32 = u32::MAX;
+
+    fn new(entries: Vec<(u128, u32)>) -> Self {
+        let bits = (4 * entries.len().max(1)).next_power_of_two().trailing_zeros();
+        let mut table = Self { places: vec![(0, Self::FREE); 1 << bits], shift: u64::BITS - bits };
+        for (view, state) in entries {
+            let mut place = table.first_place(view);
+            while table.places[place].1 != Self::FREE {
+                place = (place + 1) & (table.places.len() - 1);
+            }
+            table.places[place] = (view, state);
+        }
+        table
+    }
+
+    #[inline]
+    fn first_place(&self, view: u128) -> usize {
+        let mixed = (view as u64 ^ ((view >> 64) as u64).rotate_left(29))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> self.shift) as usize
+    }
+
+    #[inline]
+    fn get(&self, view: u128) -> Option<u32> {
+        let mut place = self.first_place(view);
+        loop {
+            let (known, state) = self.places[place];
+            if state == Self::FREE {
+                return None;
+            }
+            if known == view {
+                return Some(state);
+            }
+            place = (place + 1) & (self.places.len() - 1);
+        }
+    }
+}
+
 /// The states of a chain, ready to be looked up and handed out.
 #[derive(Debug)]
 pub(crate) struct Labels {
     chain: veilwalk::Chain,
     by_text: FxHashMap<Box<str>, u32>,
+    /// Short labels by Arrow's own form of a short text: one number, and no text to follow or compare.
+    by_view: ViewTable,
     by_integer: FxHashMap<i64, u32>,
     /// One for each state, if all labels are whole numbers; else a label that is not.
     integers: Result<Vec<i64>, String>,
@@ -52,6 +118,12 @@ impl Labels {
         };
         Self {
             by_text: all().zip(0..).map(|(label, state)| (label.into(), state)).collect(),
+            by_view: ViewTable::new(
+                all()
+                    .zip(0..)
+                    .filter_map(|(label, state)| Some((short_view(label)?, state)))
+                    .collect(),
+            ),
             by_integer: all()
                 .zip(0..)
                 .filter_map(|(label, state)| Some((number(label)?, state)))
@@ -67,7 +139,16 @@ impl Labels {
     }
 
     pub(crate) fn text(&self, label: &str) -> Option<u32> {
-        self.by_text.get(label).copied()
+        match short_view(label) {
+            Some(view) => self.by_view.get(view),
+            None => self.by_text.get(label).copied(),
+        }
+    }
+
+    /// The state of a text in an Arrow column of views, which is looked at only if it is long.
+    #[inline]
+    pub(crate) fn view<'a>(&self, view: u128, text: impl FnOnce() -> &'a str) -> Option<u32> {
+        if is_short(view) { self.by_view.get(view) } else { self.by_text.get(text()).copied() }
     }
 
     pub(crate) fn integer(&self, naming: Naming, number: i64) -> Option<u32> {

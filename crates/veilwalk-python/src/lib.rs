@@ -8,10 +8,11 @@
 #![allow(missing_docs)]
 
 mod analysis;
-mod bytes;
 mod chain;
+mod choice;
 mod column;
 mod error;
+mod files;
 mod groups;
 mod interrupt;
 mod labels;
@@ -31,16 +32,22 @@ mod _native {
     use super::chain::Chain;
     #[pymodule_export]
     use super::error::{
-        ChainError, EmptyGuaranteeError, ParameterError, SessionError, VeilwalkError, WalkError,
+        ChainError, EmptyGuaranteeError, LedgerError, ParameterError, ReleaseFileError,
+        SessionError, VeilwalkError, WalkError,
+    };
+    #[pymodule_export]
+    use super::files::{
+        charge_ledger, compile_chain, compile_mechanism, read_ledger, read_mechanism,
+        save_mechanism, verify, write_manifest,
     };
     #[pymodule_export]
     use super::lists::{release_lists, release_numbers};
     #[pymodule_export]
     use super::mechanism::Mechanism;
     #[pymodule_export]
-    use super::release::Source;
+    use super::release::{Manner, Source};
     #[pymodule_export]
-    use super::session::Session;
+    use super::session::{BlockSession, Session};
     #[pymodule_export]
     use super::table::{release_list_column, release_long, time_library};
     use super::*;

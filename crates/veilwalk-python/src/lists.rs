@@ -7,40 +7,33 @@ use pyo3::types::{PyList, PySequence, PyString};
 use crate::error::WalkError;
 use crate::interrupt;
 use crate::labels::{Labels, Naming};
-use crate::mechanism::Mechanism;
-use crate::release::{Manner, Source, release};
+use crate::release::{Manner, release};
 
 /// After how many values Ctrl-C is looked for while a list is read.
 const LOOK: usize = 1 << 16;
 
 /// Releases walks, each a list or tuple of states. Every walk comes back in the kind it was given.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn release_lists<'py>(
     py: Python<'py>,
-    mechanism: &Mechanism,
-    source: &Source,
-    start: &Bound<'py, PyAny>,
+    manner: &Manner,
     states: &str,
     walks: &Bound<'py, PyAny>,
     names: Vec<String>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let manner = Manner {
-        mechanism: mechanism.mechanism.clone(),
-        source: source.0.clone(),
-        start: mechanism.start(start)?,
-    };
+    let manner = manner.clone();
     let integers = Naming::integers(states)?;
-    let mut read = Read { labels: &mechanism.labels, integers, naming: None, states: Vec::new() };
+    let mut read = Read { labels: &manner.labels, integers, naming: None, states: Vec::new() };
     let mut bounds = vec![0];
     for (number, walk) in walks.try_iter()?.enumerate() {
         read.walk(py, number, &walk?)?;
         bounds.push(read.states.len());
     }
     let (naming, mut states) = (read.naming.unwrap_or(Naming::Text), read.states);
-    let values = mechanism.labels.python_values(py, naming)?;
+    let values = manner.labels.python_values(py, naming)?;
     let (states, bounds) = interrupt::run_with_threads(py, threads, move |stop| {
+        admit(&manner, &names, &bounds)?;
         release(&manner, &|walk| names[walk].as_str().into(), &bounds, &mut states, stop)?;
         Ok::<_, PyErr>((states, bounds))
     })?;
@@ -52,6 +45,12 @@ pub(crate) fn release_lists<'py>(
         })
         .collect::<PyResult<Vec<_>>>()?;
     PyList::new(py, released)
+}
+
+/// Lets walks of these names in, which lie between these bounds.
+fn admit(manner: &Manner, names: &[String], bounds: &[usize]) -> PyResult<()> {
+    let walks = names.iter().zip(bounds.windows(2));
+    manner.admit(walks.map(|(name, ends)| (name.as_str().into(), ends[1] - ends[0])))
 }
 
 /// Lists of states being read.
@@ -95,27 +94,20 @@ impl Read<'_> {
 
 /// Releases walks of equal length that lie one after another in an array of integers.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn release_numbers<'py>(
     py: Python<'py>,
-    mechanism: &Mechanism,
-    source: &Source,
-    start: &Bound<'py, PyAny>,
+    manner: &Manner,
     states: &str,
     array: PyReadonlyArray1<'py, i64>,
     names: Vec<String>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let manner = Manner {
-        mechanism: mechanism.mechanism.clone(),
-        source: source.0.clone(),
-        start: mechanism.start(start)?,
-    };
+    let manner = manner.clone();
     let integers = Naming::integers(states)?;
-    let values = mechanism.labels.released_integers(integers)?;
+    let values = manner.labels.released_integers(integers)?;
     let steps = array.len().checked_div(names.len()).unwrap_or(0);
     let reals = array.as_slice().map_err(|e| WalkError::new_err(e.to_string()))?.to_vec();
-    let labels = mechanism.labels.clone();
+    let labels = manner.labels.clone();
     let released = interrupt::run_with_threads(py, threads, move |stop| {
         let bounds: Vec<usize> = (0..=names.len()).map(|walk| walk * steps).collect();
         let found = reals.iter().enumerate().map(|(place, &number)| {
@@ -126,6 +118,7 @@ pub(crate) fn release_numbers<'py>(
             })
         });
         let mut states = found.collect::<PyResult<Vec<u32>>>()?;
+        admit(&manner, &names, &bounds)?;
         release(&manner, &|walk| names[walk].as_str().into(), &bounds, &mut states, stop)?;
         Ok::<_, PyErr>(states.iter().map(|&state| values[state as usize]).collect::<Vec<i64>>())
     })?;

@@ -1,20 +1,20 @@
 //! A mechanism on a chain, as Python makes it.
 
-use std::num::NonZeroU32;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use serde_json::{Value, json};
-use veilwalk::distance::Cells;
-use veilwalk::guarantee::{self, Calibrated, Effort, Guarantee};
+use veilwalk::guarantee::{
+    self, AuditPlan, BlockEffort, BlockGuarantee, Calibrated, Effort, Guarantee, StepSampler,
+    audit, audited_loss,
+};
 use veilwalk::mechanism::cell::Calibration;
-use veilwalk::mechanism::{Epsilon, Radius, Unit};
-use veilwalk::{Design, Preset, Promise, Start};
-use veilwalk_io::ScaleFrom;
+use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
+use veilwalk::{Promise, Source, Start, StateId};
+use veilwalk_io::{Releasing, ScaleFrom};
 
-use crate::bytes;
 use crate::chain::Chain;
+use crate::choice::{Asked, block_length, promise};
 use crate::error::{EmptyGuaranteeError, ParameterError, parameter_error};
 use crate::interrupt;
 use crate::labels::{Labels, Naming};
@@ -26,115 +26,15 @@ use crate::release;
 pub(crate) struct Mechanism {
     pub(crate) mechanism: Arc<veilwalk::Mechanism>,
     pub(crate) labels: Arc<Labels>,
-    pub(crate) calibrate: ScaleFrom,
+    pub(crate) scale_from: ScaleFrom,
+    pub(crate) promise: Promise,
+    asked: Asked,
     calibration: Option<Calibrated>,
     empty: OnceLock<Option<String>>,
+    /// The blocks that were asked for last, which are likely to be asked for again.
+    blocks: Mutex<Option<Arc<BlockMechanism>>>,
     #[pyo3(get)]
     name: String,
-}
-
-/// What a user chose.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
-    pub(crate) design: Design,
-    pub(crate) promise: Promise,
-    pub(crate) calibrate: ScaleFrom,
-}
-
-impl Choice {
-    /// The mechanism with the scale that is found for it.
-    pub(crate) fn on(
-        self,
-        model: Arc<veilwalk::Model>,
-        stop: &interrupt::Stop,
-    ) -> PyResult<(veilwalk::Mechanism, Option<Calibrated>)> {
-        let Self { design, promise, calibrate } = self;
-        let goes_by_cells = design.distance.nearest().is_some();
-        let made = match calibrate {
-            ScaleFrom::Theorem if goes_by_cells => {
-                veilwalk::Mechanism::with_cells(model, design, promise, Calibration::Theorem)
-            }
-            _ => veilwalk::Mechanism::new(model, design, promise),
-        };
-        let made = made.map_err(parameter_error)?;
-        if calibrate == ScaleFrom::Exact && !goes_by_cells {
-            let watch = |_: f64| stop.flow();
-            let found = guarantee::calibrate(&made, Effort::default(), &watch);
-            let (mechanism, calibrated) = found.map_err(parameter_error)?;
-            return Ok((mechanism, Some(calibrated)));
-        }
-        Ok((made, None))
-    }
-}
-
-/// How a scale is found, unless someone says otherwise.
-fn default_scale(design: Design) -> ScaleFrom {
-    if design.distance.nearest().is_some() { ScaleFrom::Exact } else { ScaleFrom::Theorem }
-}
-
-/// A promise from its parts.
-pub(crate) fn promise(
-    epsilon: &str,
-    radius: Option<&str>,
-    substitutions: Option<u64>,
-) -> PyResult<Promise> {
-    let epsilon: Epsilon = epsilon.parse().map_err(parameter_error)?;
-    let unit = match (radius, substitutions) {
-        (Some(radius), None) => Unit::Radius(radius.parse::<Radius>().map_err(parameter_error)?),
-        (None, Some(count)) => {
-            let count = u32::try_from(count).ok().and_then(NonZeroU32::new);
-            Unit::Substitutions(count.ok_or_else(|| {
-                ParameterError::new_err("substitutions has to be a whole number from 1 up")
-            })?)
-        }
-        (None, None) => {
-            return Err(ParameterError::new_err(
-                "what is to be protected is missing: give radius= (in nats) or substitutions= (a \
-                 number of states)",
-            ));
-        }
-        (Some(_), Some(_)) => {
-            return Err(ParameterError::new_err(
-                "give either radius= or substitutions=, not both: they are two ways to say which \
-                 walks are protected from each other",
-            ));
-        }
-    };
-    Ok(Promise { epsilon, unit })
-}
-
-/// The choices that a name and overrides stand for, with the name they go by.
-fn design(
-    chain: &veilwalk::Chain,
-    name: &str,
-    distance: Option<&str>,
-    rule: Option<&str>,
-    chain_weight: Option<&str>,
-    unit: Unit,
-) -> PyResult<(String, Design)> {
-    let preset: Preset = match name {
-        "auto" if Cells::affordable(chain).is_ok() => Preset::Cell,
-        "auto" => Preset::Sharp,
-        name => name.parse().map_err(|e| parameter_error(format!("{e}, or auto")))?,
-    };
-    let base = preset.design();
-    let design = Design {
-        distance: distance.map_or(Ok(base.distance), str::parse).map_err(parameter_error)?,
-        rule: rule.map_or(Ok(base.rule), str::parse).map_err(parameter_error)?,
-        chain_weight: chain_weight
-            .map_or(Ok(base.chain_weight), str::parse)
-            .map_err(parameter_error)?,
-    };
-    if design != base {
-        return Ok((format!("{preset} with {design}"), design));
-    }
-    if preset.counts_substitutions() && matches!(unit, Unit::Radius(_)) {
-        return Err(ParameterError::new_err(format!(
-            "`{preset}` protects a number of replaced states, not a radius; give substitutions=1 (or \
-             more) instead of radius="
-        )));
-    }
-    Ok((preset.name().to_owned(), design))
 }
 
 impl Mechanism {
@@ -142,17 +42,25 @@ impl Mechanism {
     pub(crate) fn made(
         py: Python<'_>,
         chain: &Chain,
-        name: String,
-        choice: Choice,
+        asked: Asked,
+        promise: Promise,
     ) -> PyResult<Self> {
+        let (name, design) = asked.design(chain.labels().chain(), promise.unit)?;
+        let scale_from = asked.scale_from(design)?;
         let model = chain.model(py)?;
-        let (mechanism, calibration) = interrupt::run(py, move |stop| choice.on(model, stop))?;
+        let (mechanism, calibration) = interrupt::run(py, move |stop| {
+            let made = scale_from.make(&model, design, promise, &|_| stop.flow());
+            made.map_err(parameter_error)
+        })?;
         Ok(Self {
             mechanism: Arc::new(mechanism),
             labels: chain.labels().clone(),
-            calibrate: choice.calibrate,
+            scale_from,
+            promise,
+            asked,
             calibration,
             empty: OnceLock::new(),
+            blocks: Mutex::new(None),
             name,
         })
     }
@@ -171,15 +79,64 @@ impl Mechanism {
         }
     }
 
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn state(&self, parameter: &str, value: &Bound<'_, PyAny>) -> PyResult<veilwalk::StateId> {
+    fn state(&self, parameter: &str, value: &Bound<'_, PyAny>) -> PyResult<StateId> {
         let found = self.labels.state(value, Naming::Integer);
         found.map(|(state, _)| state).map_err(|why| parameter_error(format!("{parameter}: {why}")))
     }
+
+    /// The same choices and promise in blocks of this length.
+    pub(crate) fn in_blocks(
+        &self,
+        py: Python<'_>,
+        length: BlockLength,
+    ) -> PyResult<Arc<BlockMechanism>> {
+        let known = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(blocks) = known().as_ref().filter(|blocks| blocks.length() == length) {
+            return Ok(blocks.clone());
+        }
+        let (_, design) = self.asked.block_design(self.promise.unit)?;
+        let (model, promise) = (self.mechanism.model().clone(), self.promise);
+        let made = interrupt::run(py, move |_| {
+            let made = BlockMechanism::new(model, design, promise, length);
+            made.map(Arc::new).map_err(parameter_error)
+        })?;
+        *known() = Some(made.clone());
+        Ok(made)
+    }
+
+    /// What releases walks, with the name it goes by and how its scale was found.
+    pub(crate) fn releasing(
+        &self,
+        py: Python<'_>,
+        block: Option<&str>,
+        longest_walk: Option<u64>,
+    ) -> PyResult<(Releasing, String, ScaleFrom)> {
+        Ok(match block_length(block, longest_walk)? {
+            None => (Releasing::Steps(self.mechanism.clone()), self.name.clone(), self.scale_from),
+            Some(length) => {
+                let (name, _) = self.asked.block_design(self.promise.unit)?;
+                (Releasing::Blocks(self.in_blocks(py, length)?), name, ScaleFrom::Theorem)
+            }
+        })
+    }
+
+    fn require_tables(&self) -> PyResult<()> {
+        self.mechanism.model().require_tables().map_err(parameter_error)
+    }
 }
+
+/// What a mechanism is made of, in words: name, ε, radius, substitutions, distance, rule, chain
+/// weight, calibration.
+type Arguments = (
+    Option<String>,
+    String,
+    Option<String>,
+    Option<u32>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+);
 
 #[pymethods]
 impl Mechanism {
@@ -188,38 +145,34 @@ impl Mechanism {
     fn new(
         py: Python<'_>,
         chain: &Chain,
-        name: &str,
+        name: Option<String>,
         epsilon: &str,
         radius: Option<&str>,
         substitutions: Option<u64>,
-        distance: Option<&str>,
-        rule: Option<&str>,
-        chain_weight: Option<&str>,
-        calibrate: Option<&str>,
+        distance: Option<String>,
+        rule: Option<String>,
+        chain_weight: Option<String>,
+        calibrate: Option<String>,
     ) -> PyResult<Self> {
         let promise = promise(epsilon, radius, substitutions)?;
-        let (name, design) =
-            design(chain.labels().chain(), name, distance, rule, chain_weight, promise.unit)?;
-        let calibrate = match calibrate {
-            None => default_scale(design),
-            Some("theorem") => ScaleFrom::Theorem,
-            Some("exact") => ScaleFrom::Exact,
-            Some(other) => {
-                return Err(ParameterError::new_err(format!(
-                    "calibrate={other:?} is no way of finding a scale; \"theorem\" and \"exact\" are"
-                )));
-            }
-        };
-        Self::made(py, chain, name, Choice { design, promise, calibrate })
+        let asked = Asked { name, distance, rule, chain_weight, calibrate };
+        Self::made(py, chain, asked, promise)
     }
 
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<(Chain, Self)> {
-        bytes::read(py, data)
-    }
-
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        bytes::write(self).map(|bytes| PyBytes::new(py, &bytes))
+    /// What gives the same mechanism again, but for the chain.
+    #[getter]
+    fn arguments(&self) -> Arguments {
+        let asked = self.asked.clone();
+        (
+            asked.name,
+            self.epsilon(),
+            self.radius(),
+            self.substitutions(),
+            asked.distance,
+            asked.rule,
+            asked.chain_weight,
+            asked.calibrate,
+        )
     }
 
     /// The labels of the chain's states.
@@ -246,18 +199,18 @@ impl Mechanism {
 
     #[getter]
     fn calibrate(&self) -> &'static str {
-        self.calibrate.name()
+        self.scale_from.name()
     }
 
     /// ε as it was given.
     #[getter]
     fn epsilon(&self) -> String {
-        self.mechanism.promise().map_or_else(String::new, |promise| promise.epsilon.to_string())
+        self.promise.epsilon.to_string()
     }
 
     #[getter]
     fn radius(&self) -> Option<String> {
-        match self.mechanism.promise()?.unit {
+        match self.promise.unit {
             Unit::Radius(radius) => Some(radius.to_string()),
             Unit::Substitutions(_) => None,
         }
@@ -265,7 +218,7 @@ impl Mechanism {
 
     #[getter]
     fn substitutions(&self) -> Option<u32> {
-        match self.mechanism.promise()?.unit {
+        match self.promise.unit {
             Unit::Radius(_) => None,
             Unit::Substitutions(count) => Some(count.get()),
         }
@@ -282,6 +235,11 @@ impl Mechanism {
     fn scales(&self) -> Vec<String> {
         let states = self.mechanism.model().chain().states();
         states.map(|state| self.mechanism.scale(state).eta().to_string()).collect()
+    }
+
+    /// The name that the mechanism goes by in blocks.
+    fn block_name(&self) -> PyResult<String> {
+        Ok(self.asked.block_design(self.promise.unit)?.0)
     }
 
     /// The exact distribution of the next released state.
@@ -304,6 +262,7 @@ impl Mechanism {
         real: &Bound<'_, PyAny>,
         other: &Bound<'_, PyAny>,
     ) -> PyResult<f64> {
+        self.require_tables()?;
         let (real, other) = (self.state("real", real)?, self.state("other", other)?);
         let mechanism = self.mechanism.clone();
         interrupt::run(py, move |_| {
@@ -312,11 +271,28 @@ impl Mechanism {
     }
 
     /// What the promise means: as JSON, and in words.
-    fn guarantee(&self, py: Python<'_>, all_pairs: bool) -> PyResult<(String, String)> {
+    fn guarantee(
+        &self,
+        py: Python<'_>,
+        all_pairs: bool,
+        block: Option<&str>,
+        longest_walk: Option<u64>,
+    ) -> PyResult<(String, String)> {
+        let (releasing, name, _) = self.releasing(py, block, longest_walk)?;
+        let mechanism = match releasing {
+            Releasing::Steps(mechanism) => mechanism,
+            Releasing::Blocks(blocks) => {
+                let effort = if all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
+                return interrupt::run(py, move |stop| {
+                    let found = BlockGuarantee::new(&blocks, effort, &|_| stop.flow());
+                    let mut guarantee = found.map_err(parameter_error)?;
+                    guarantee.mechanism = name;
+                    Ok::<_, PyErr>((to_value(&guarantee)?.to_string(), guarantee.to_string()))
+                });
+            }
+        };
         let effort = if all_pairs { Effort::UNLIMITED } else { Effort::default() };
-        let mechanism = self.mechanism.clone();
-        let (name, calibrate) = (self.name.clone(), self.calibrate);
-        let calibration = self.calibration;
+        let (scale_from, calibration) = (self.scale_from, self.calibration);
         interrupt::run(py, move |stop| {
             let guarantee = Guarantee::new(&mechanism, effort, &|_| stop.flow());
             let guarantee = guarantee.map_err(parameter_error)?;
@@ -324,7 +300,7 @@ impl Mechanism {
             answer["mechanism"] = name.into();
             answer["calibration"] = to_value(&calibration)?;
             if let Some(certificate) = mechanism.certificate() {
-                if calibrate == ScaleFrom::Exact {
+                if scale_from == ScaleFrom::Exact {
                     let (min, max) = cell_gains(&mechanism).map_err(parameter_error)?;
                     answer["calibration"] = json!({ "gain": { "min": min, "max": max } });
                 }
@@ -343,6 +319,33 @@ impl Mechanism {
                     .collect();
             }
             Ok::<_, PyErr>((answer.to_string(), guarantee.to_string()))
+        })
+    }
+
+    /// Draws many steps and holds them against the exact kernel: as JSON, and in words.
+    fn audit(
+        &self,
+        py: Python<'_>,
+        pairs: usize,
+        draws: u64,
+        seed: Option<u64>,
+    ) -> PyResult<(String, String)> {
+        self.require_tables()?;
+        if draws == 0 {
+            return Err(ParameterError::new_err("draws: give 1 or more"));
+        }
+        let mechanism = self.mechanism.clone();
+        interrupt::run(py, move |stop| {
+            let losses = audited_loss(&mechanism, Effort::default(), &|_| stop.flow());
+            let losses = losses.map_err(parameter_error)?;
+            let plan = AuditPlan::new(&mechanism, &losses, pairs, draws);
+            let source = seed.map_or_else(Source::system, Source::seeded);
+            let mut randomness = source.open(mechanism.fingerprint()).map_err(parameter_error)?;
+            let walk = randomness.walk(b"audit");
+            let mut sampler = StepSampler::new(&mechanism, randomness.at(&walk, 0, None));
+            let report = audit(&mechanism, &mut sampler, &plan, &|_| stop.flow());
+            let report = report.map_err(parameter_error)?;
+            Ok::<_, PyErr>((to_value(&report)?.to_string(), report.to_string()))
         })
     }
 

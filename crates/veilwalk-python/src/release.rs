@@ -4,6 +4,9 @@
 //! are dealt out in fixed batches. With a key or a seed every step has randomness of its own, so
 //! neither the batches nor the number of threads show in the release.
 
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
@@ -11,12 +14,17 @@ use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
+use veilwalk::mechanism::BlockLength;
 use veilwalk::random::{Secret, SourceKind, Unavailable};
-use veilwalk::session::Releaser;
+use veilwalk::session::{BlockReleaser, PushError, Releaser};
 use veilwalk::{Start, StateId};
+use veilwalk_io::Releasing;
 
-use crate::error::{VeilwalkError, parameter_error};
+use crate::error::{VeilwalkError, WalkError, parameter_error};
+use crate::files::Charge;
 use crate::interrupt::Stop;
+use crate::labels::Labels;
+use crate::mechanism::Mechanism;
 
 /// Where randomness comes from.
 #[pyclass(frozen, module = "veilwalk._native")]
@@ -60,11 +68,89 @@ impl Source {
 }
 
 /// How walks are released.
+#[pyclass(frozen, module = "veilwalk._native")]
 #[derive(Clone, Debug)]
 pub(crate) struct Manner {
-    pub(crate) mechanism: Arc<veilwalk::Mechanism>,
-    pub(crate) source: veilwalk::Source,
-    pub(crate) start: Start,
+    pub(crate) releasing: Releasing,
+    pub(crate) labels: Arc<Labels>,
+    source: veilwalk::Source,
+    start: Start,
+    charge: Option<Charge>,
+}
+
+#[pymethods]
+impl Manner {
+    #[new]
+    #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn new(
+        py: Python<'_>,
+        mechanism: &Mechanism,
+        source: &Source,
+        start: &Bound<'_, PyAny>,
+        block: Option<&str>,
+        longest_walk: Option<u64>,
+        ledger: Option<PathBuf>,
+        budget: Option<&str>,
+    ) -> PyResult<Self> {
+        if ledger.is_none() && budget.is_some() {
+            return Err(parameter_error(
+                "budget: it is what a walk may spend in a ledger; give one",
+            ));
+        }
+        let (releasing, _, _) = mechanism.releasing(py, block, longest_walk)?;
+        Ok(Self {
+            releasing,
+            labels: mechanism.labels.clone(),
+            source: source.0.clone(),
+            start: mechanism.start(start)?,
+            charge: ledger.map(|path| Charge::new(mechanism, path, budget)).transpose()?,
+        })
+    }
+
+    /// Whether every walk needs a name of its own: with a key, or to be charged.
+    #[getter]
+    fn needs_names(&self) -> bool {
+        self.source.kind() == SourceKind::Keyed || self.charge.is_some()
+    }
+}
+
+/// The name of every walk, by its place.
+pub(crate) type Names<'n> = dyn Fn(usize) -> Cow<'n, str> + Sync + 'n;
+
+impl Manner {
+    /// Refuses walks that are too long to be released, and charges all others that have a state.
+    /// Nothing may be released before.
+    pub(crate) fn admit<'n>(
+        &self,
+        walks: impl IntoIterator<Item = (Cow<'n, str>, usize)>,
+    ) -> PyResult<()> {
+        let longest = match &self.releasing {
+            Releasing::Blocks(blocks) => match blocks.length() {
+                BlockLength::Whole { longest } => Some(longest.get()),
+                BlockLength::Steps(_) => None,
+            },
+            Releasing::Steps(_) => None,
+        };
+        if longest.is_none() && self.charge.is_none() {
+            return Ok(());
+        }
+        let mut names = Vec::new();
+        for (name, states) in walks {
+            if let Some(longest) = longest
+                && states.saturating_sub(1) > longest as usize
+            {
+                let error = PushError::TooLong { longest };
+                return Err(NotReleased::Refused(name.into_owned(), error).into());
+            }
+            if states > 0 {
+                names.push(name);
+            }
+        }
+        match &self.charge {
+            Some(charge) if !names.is_empty() => charge.charge(names.iter().map(|name| &**name)),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Why walks were not released.
@@ -72,6 +158,8 @@ pub(crate) struct Manner {
 pub(crate) enum NotReleased {
     /// The operating system has no randomness.
     Unavailable(Unavailable),
+    /// A walk that is too long to be released as a whole.
+    Refused(String, PushError),
     /// Someone asked to stop; Python has the reason.
     Stopped,
 }
@@ -80,6 +168,9 @@ impl From<NotReleased> for PyErr {
     fn from(error: NotReleased) -> Self {
         VeilwalkError::new_err(match error {
             NotReleased::Unavailable(error) => error.to_string(),
+            NotReleased::Refused(walk, error) => {
+                return WalkError::new_err(format!("walk {walk:?}: {error}; nothing was released"));
+            }
             NotReleased::Stopped => "stopped on request; nothing was released".to_owned(),
         })
     }
@@ -91,9 +182,9 @@ const BATCH: usize = 1 << 14;
 const PATIENCE: usize = 1 << 12;
 
 /// Replaces real walks by released ones. Walk `i` is `states[bounds[i]..bounds[i + 1]]`.
-pub(crate) fn release<'n>(
+pub(crate) fn release(
     manner: &Manner,
-    names: &(dyn Fn(usize) -> std::borrow::Cow<'n, str> + Sync),
+    names: &Names<'_>,
     bounds: &[usize],
     states: &mut [u32],
     stop: &Stop,
@@ -111,24 +202,73 @@ pub(crate) fn release<'n>(
         (first, rest) = (last, after);
     }
     batches.into_par_iter().try_for_each(|(walks, states)| {
-        let mut releaser = Releaser::new(manner.mechanism.clone(), &manner.source, manner.start)
-            .map_err(NotReleased::Unavailable)?;
         let offset = bounds[walks.start];
-        for walk in walks {
-            let mut open = releaser.walk(&names(walk));
-            let states = &mut states[bounds[walk] - offset..bounds[walk + 1] - offset];
-            for steps in states.chunks_mut(PATIENCE) {
-                if stop.requested() {
-                    return Err(NotReleased::Stopped);
-                }
-                for state in steps {
-                    let real = StateId::new(*state as usize);
-                    *state = releaser.release(&mut open, real).index() as u32;
-                }
+        let walks = walks.map(|walk| (walk, bounds[walk] - offset..bounds[walk + 1] - offset));
+        match &manner.releasing {
+            Releasing::Steps(mechanism) => {
+                let releaser = Releaser::new(mechanism.clone(), &manner.source, manner.start);
+                release_steps(releaser?, walks, names, states, stop)
+            }
+            Releasing::Blocks(mechanism) => {
+                let releaser = BlockReleaser::new(mechanism.clone(), &manner.source, manner.start);
+                release_blocks(releaser?, walks, names, states, stop)
             }
         }
-        Ok(())
     })
+}
+
+fn release_steps(
+    mut releaser: Releaser,
+    walks: impl Iterator<Item = (usize, Range<usize>)>,
+    names: &Names<'_>,
+    states: &mut [u32],
+    stop: &Stop,
+) -> Result<(), NotReleased> {
+    for (walk, range) in walks {
+        let mut open = releaser.walk(&names(walk));
+        for steps in states[range].chunks_mut(PATIENCE) {
+            if stop.requested() {
+                return Err(NotReleased::Stopped);
+            }
+            for state in steps {
+                let real = StateId::new(*state as usize);
+                *state = releaser.release(&mut open, real).index() as u32;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn release_blocks(
+    mut releaser: BlockReleaser,
+    walks: impl Iterator<Item = (usize, Range<usize>)>,
+    names: &Names<'_>,
+    states: &mut [u32],
+    stop: &Stop,
+) -> Result<(), NotReleased> {
+    let mut released = Vec::new();
+    for (walk, range) in walks {
+        let name = names(walk);
+        let mut open = releaser.walk(&name);
+        released.clear();
+        for (step, state) in states[range.clone()].iter().enumerate() {
+            if step % PATIENCE == 0 && stop.requested() {
+                return Err(NotReleased::Stopped);
+            }
+            let pushed = releaser.push(&mut open, StateId::new(*state as usize), &mut released);
+            pushed.map_err(|error| NotReleased::Refused(name.clone().into_owned(), error))?;
+        }
+        releaser.finish(open, &mut released);
+        let places = states[range].iter_mut().zip(&released);
+        places.for_each(|(place, state)| *place = state.index() as u32);
+    }
+    Ok(())
+}
+
+impl From<Unavailable> for NotReleased {
+    fn from(error: Unavailable) -> Self {
+        Self::Unavailable(error)
+    }
 }
 
 /// Why a release would protect nothing, if it would.

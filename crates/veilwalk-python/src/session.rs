@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use veilwalk::{Start, StateId};
 
+use crate::choice::block_length;
 use crate::error::{SessionError, VeilwalkError, session_error, walk_error};
 use crate::labels::{Labels, Naming};
 use crate::mechanism::Mechanism;
@@ -146,5 +147,131 @@ impl Session {
 
     fn close(&mut self) {
         self.session = None;
+    }
+}
+
+/// A walk that is released a block at a time.
+#[pyclass(module = "veilwalk._native")]
+#[derive(Debug)]
+pub(crate) struct BlockSession {
+    session: Option<veilwalk::session::BlockSession>,
+    labels: Arc<Labels>,
+    integers: Naming,
+    /// How the real states come, and so how released ones are given back.
+    naming: Option<Naming>,
+}
+
+#[pymethods]
+impl BlockSession {
+    #[new]
+    #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn new(
+        py: Python<'_>,
+        mechanism: &Mechanism,
+        source: &Source,
+        start: &Bound<'_, PyAny>,
+        name: &str,
+        states: &str,
+        allow_vacuous: bool,
+        block: &str,
+        longest_walk: Option<u64>,
+        saved: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        if !allow_vacuous {
+            mechanism.refuse_empty_guarantee(py)?;
+        }
+        let start = mechanism.start(start)?;
+        let length = block_length(Some(block), longest_walk)?.expect("one was given");
+        let (blocks, source) = (mechanism.in_blocks(py, length)?, &source.0);
+        let session = match saved {
+            None => veilwalk::session::BlockSession::new(blocks, source, start, name)
+                .map_err(|e| VeilwalkError::new_err(e.to_string()))?,
+            Some(bytes) => {
+                veilwalk::session::BlockSession::resume(blocks, source, start, name, bytes)
+                    .map_err(session_error)?
+            }
+        };
+        Ok(Self {
+            session: Some(session),
+            labels: mechanism.labels.clone(),
+            integers: Naming::integers(states)?,
+            naming: None,
+        })
+    }
+
+    /// Takes the next real state, and gives what is released now.
+    fn push(&mut self, py: Python<'_>, real: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
+        let (real, naming) = self.labels.state(real, self.integers).map_err(walk_error)?;
+        if self.naming.is_some_and(|known| known != naming) {
+            return Err(walk_error(
+                "a text among integers, or the other way round; give all states in one kind",
+            ));
+        }
+        if naming != Naming::Text {
+            self.labels.released_integers(naming)?;
+        }
+        let session = self.session.as_mut().ok_or_else(|| SessionError::new_err(CLOSED))?;
+        let released = session.push(real).map_err(session_error)?.to_vec();
+        self.naming = Some(naming);
+        self.values(py, &released)
+    }
+
+    /// The walk is over: releases the rest.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        let session = self.session.take().ok_or_else(|| SessionError::new_err(CLOSED))?;
+        let released = session.finish();
+        self.values(py, &released)
+    }
+
+    /// The session in about fifty bytes, between two blocks.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.look()?.save().map_err(session_error)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// How many states have been released.
+    #[getter]
+    fn released(&self) -> PyResult<u64> {
+        Ok(self.look()?.walk().released())
+    }
+
+    /// How many real states wait for their block to fill.
+    #[getter]
+    fn waiting(&self) -> PyResult<usize> {
+        Ok(self.look()?.walk().waiting())
+    }
+
+    /// The last released state.
+    #[getter]
+    fn last(&self) -> PyResult<Option<String>> {
+        let chain = self.labels.chain();
+        Ok(self.look()?.walk().last().map(|state| chain.label(state).to_owned()))
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.session.is_none()
+    }
+
+    fn close(&mut self) {
+        self.session = None;
+    }
+}
+
+impl BlockSession {
+    fn look(&self) -> PyResult<&veilwalk::session::BlockSession> {
+        self.session.as_ref().ok_or_else(|| SessionError::new_err(CLOSED))
+    }
+
+    fn values(&self, py: Python<'_>, states: &[StateId]) -> PyResult<Vec<Py<PyAny>>> {
+        let naming = self.naming.unwrap_or(Naming::Text);
+        if naming == Naming::Text {
+            let text = |state: &StateId| self.labels.as_text(py, state.index()).clone();
+            return Ok(states.iter().map(|state| text(state).into_any().unbind()).collect());
+        }
+        let integers = self.labels.released_integers(naming)?;
+        let value =
+            |state: &StateId| Ok(integers[state.index()].into_pyobject(py)?.into_any().unbind());
+        states.iter().map(value).collect()
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Columns come in through Arrow's C interface, without a copy, and go out the same way.
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -20,8 +20,7 @@ use crate::error::{VeilwalkError, WalkError};
 use crate::groups::{Groups, NotGrouped};
 use crate::interrupt::{self, Stop};
 use crate::labels::{Labels, Naming};
-use crate::mechanism::Mechanism;
-use crate::release::{Manner, Source, release};
+use crate::release::{Manner, release};
 
 fn at(column: &str, BadValue { row, why }: BadValue) -> PyErr {
     WalkError::new_err(format!("column {column:?}, row {row}: {why}"))
@@ -75,14 +74,13 @@ fn read(chunks: &[ArrayRef], like: &mut Like, labels: &Labels, column: &str) -> 
     Ok(states)
 }
 
-/// Releases a long table: the released states and the numbers of the steps, row by row.
+/// Releases a long table: the released states and, if the table has no steps, the numbers of the steps,
+/// row by row.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn release_long(
     py: Python<'_>,
-    mechanism: &Mechanism,
-    source: &Source,
-    start: &Bound<'_, PyAny>,
+    manner: &Manner,
     states: &str,
     trajectory: Option<AnyArray>,
     step: Option<AnyArray>,
@@ -90,18 +88,14 @@ pub(crate) fn release_long(
     columns: (String, String, String),
     name: String,
     threads: Option<usize>,
-) -> PyResult<(PyChunkedArray, PyChunkedArray)> {
-    let manner = Manner {
-        mechanism: mechanism.mechanism.clone(),
-        source: source.0.clone(),
-        start: mechanism.start(start)?,
-    };
+) -> PyResult<(PyChunkedArray, Option<PyChunkedArray>)> {
+    let manner = manner.clone();
     let integers = Naming::integers(states)?;
     let columns = Columns { trajectory: columns.0, step: columns.1, state: columns.2 };
     let trajectory = trajectory.map(chunked).transpose()?;
     let step = step.map(chunked).transpose()?;
     let (chunks, field) = chunked(state)?;
-    let labels = mechanism.labels.clone();
+    let labels = manner.labels.clone();
     let (released, numbers) = interrupt::run_with_threads(py, threads, move |stop| {
         let rows: usize = chunks.iter().map(|chunk| chunk.len()).sum();
         if u32::try_from(rows).is_err() {
@@ -120,14 +114,18 @@ pub(crate) fn release_long(
         };
         let mut states = groups.gather(reals);
         let names = |walk: usize| groups.names[walk].as_str().into();
+        let walks = groups.bounds.windows(2).enumerate();
+        manner.admit(walks.map(|(walk, ends)| (names(walk), ends[1] - ends[0])))?;
         release(&manner, &names, &groups.bounds, &mut states, stop)?;
-        let numbers = groups.step_numbers();
+        let numbers = step.is_none().then(|| groups.step_numbers());
         let states = groups.scatter(states);
-        let released = like.write(&states, &labels).map_err(|e| of(&columns.state, &e))?;
+        let released = like.write(states, &labels).map_err(|e| of(&columns.state, &e))?;
         Ok((released, numbers))
     })?;
-    let numbers = PrimitiveArray::<Int64Type>::from_iter_values(numbers);
-    Ok((one_chunk(released, "state")?, one_chunk(Arc::new(numbers), "step")?))
+    let numbers = numbers.map(|numbers| {
+        one_chunk(Arc::new(PrimitiveArray::<Int64Type>::new(numbers.into(), None)), "step")
+    });
+    Ok((one_chunk(released, "state")?, numbers.transpose()?))
 }
 
 fn one_chunk(array: ArrayRef, name: &str) -> PyResult<PyChunkedArray> {
@@ -207,23 +205,17 @@ fn value_type(lists: &DataType) -> Option<&DataType> {
 #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn release_list_column(
     py: Python<'_>,
-    mechanism: &Mechanism,
-    source: &Source,
-    start: &Bound<'_, PyAny>,
+    manner: &Manner,
     states: &str,
     column: AnyArray,
     column_name: String,
     names: Option<Vec<String>>,
     threads: Option<usize>,
 ) -> PyResult<PyChunkedArray> {
-    let manner = Manner {
-        mechanism: mechanism.mechanism.clone(),
-        source: source.0.clone(),
-        start: mechanism.start(start)?,
-    };
+    let manner = manner.clone();
     let integers = Naming::integers(states)?;
     let (chunks, field) = chunked(column)?;
-    let labels = mechanism.labels.clone();
+    let labels = manner.labels.clone();
     let work = move |stop: &Stop| {
         let kind = value_type(field.data_type()).ok_or_else(|| {
             of(&column_name, &format!("the type is {}, not one of lists", field.data_type()))
@@ -247,15 +239,19 @@ pub(crate) fn release_list_column(
             read.push((chunk, lists, states, row));
             row += walks;
         }
+        let name = &|walk: usize| match &names {
+            Some(names) => Cow::Borrowed(names[walk].as_str()),
+            None => walk.to_string().into(),
+        };
+        manner.admit(read.iter().flat_map(|(_, lists, _, row)| {
+            let walks = lists.bounds.windows(2).enumerate();
+            walks.map(move |(walk, ends)| (name(row + walk), ends[1] - ends[0]))
+        }))?;
         let mut written = Vec::with_capacity(read.len());
         for (chunk, lists, mut states, row) in read {
-            let name = |walk: usize| match &names {
-                Some(names) => names[row + walk].as_str().into(),
-                None => (row + walk).to_string().into(),
-            };
-            release(&manner, &name, &lists.bounds, &mut states, stop)?;
+            release(&manner, &|walk| name(row + walk), &lists.bounds, &mut states, stop)?;
             let released = like
-                .write(&states, &labels)
+                .write(states, &labels)
                 .and_then(|values| with_values(&chunk, &lists, values))
                 .map_err(|e| of(&column_name, &e))?;
             written.push(released);
@@ -267,21 +263,21 @@ pub(crate) fn release_list_column(
     PyChunkedArray::try_new(written, Arc::new(Field::new(field.name(), kind, true)))
 }
 
-/// For benchmarks: the seconds that the library takes for a column of lists of texts, without
-/// Python: to look labels up, to release, and to collect the released labels.
+/// The processor's seconds of this process so far, by Python's clock.
+fn processor_time() -> PyResult<f64> {
+    Python::attach(|py| py.import("time")?.call_method0("process_time")?.extract())
+}
+
+/// For benchmarks: the seconds of the processor that the library takes for a column of lists of texts,
+/// without Python: to look labels up, to release, and to collect the released labels.
 #[pyfunction]
 pub(crate) fn time_library(
     py: Python<'_>,
-    mechanism: &Mechanism,
-    source: &Source,
+    manner: &Manner,
     column: AnyArray,
 ) -> PyResult<(f64, f64, f64)> {
     use rayon::prelude::*;
-    let manner = Manner {
-        mechanism: mechanism.mechanism.clone(),
-        source: source.0.clone(),
-        start: veilwalk::Start::Initial,
-    };
+    let manner = manner.clone();
     let (chunks, _) = chunked(column)?;
     interrupt::run(py, move |stop| {
         let (mut looking_up, mut releasing, mut collecting) = (0.0, 0.0, 0.0);
@@ -289,20 +285,20 @@ pub(crate) fn time_library(
             let lists = Lists::new(&chunk).ok_or_else(|| of("column", "not a list"))?;
             let texts: Vec<String> =
                 crate::column::as_texts(&lists.values).into_iter().flatten().collect();
-            let chain = manner.mechanism.model().chain();
-            let begun = Instant::now();
+            let chain = manner.releasing.chain();
+            let begun = processor_time()?;
             let found = texts.par_iter().map(|text| chain.state(text).map(|s| s.index() as u32));
             let found: Option<Vec<u32>> = found.collect();
             let mut states = found.ok_or_else(|| of("column", "an unknown state"))?;
-            looking_up += begun.elapsed().as_secs_f64();
-            let begun = Instant::now();
+            looking_up += processor_time()? - begun;
+            let begun = processor_time()?;
             release(&manner, &|walk| walk.to_string().into(), &lists.bounds, &mut states, stop)?;
-            releasing += begun.elapsed().as_secs_f64();
-            let begun = Instant::now();
+            releasing += processor_time()? - begun;
+            let begun = processor_time()?;
             let label =
                 |&state: &u32| chain.label(veilwalk::StateId::new(state as usize)).to_owned();
             let released: Vec<String> = states.par_iter().map(label).collect();
-            collecting += begun.elapsed().as_secs_f64();
+            collecting += processor_time()? - begun;
             drop(released);
         }
         Ok::<_, PyErr>((looking_up, releasing, collecting))

@@ -8,8 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{ArgGroup, Args, ValueEnum};
 use veilwalk::analysis::tune::name_of;
 use veilwalk::distance::Cells;
-use veilwalk::guarantee::{self, Calibrated, Effort};
-use veilwalk::mechanism::cell::Calibration;
+use veilwalk::guarantee::{Calibrated, unwatched};
 use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit, UnknownName};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Rule};
 use veilwalk_io::{MechanismFile, ScaleFrom};
@@ -96,15 +95,6 @@ pub(crate) enum Calibrate {
 }
 
 impl Calibrate {
-    /// The one with this name.
-    pub(crate) fn named(name: &str) -> Result<Self> {
-        let all = [Self::Theorem, Self::Exact];
-        let found = all.into_iter().find(|how| how.name() == name);
-        found.with_context(|| {
-            format!("{name:?} is no way of finding a scale; theorem and exact are")
-        })
-    }
-
     pub(crate) fn name(self) -> &'static str {
         ScaleFrom::from(self).name()
     }
@@ -224,15 +214,22 @@ impl Settled<'_> {
     /// Makes the mechanism on a model.
     pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
         let (name, design) = self.design(model.chain())?;
-        let default =
-            if design.distance.nearest().is_some() { Calibrate::Exact } else { Calibrate::Theorem };
+        let default = ScaleFrom::default_for(design).into();
         let calibrate = match &self.file {
             Some((_, file)) => file.parts().map_err(|e| anyhow!(e))?.2.into(),
             None => self.flags.calibrate.unwrap_or(default),
         };
-        let (mechanism, calibration) = calibrated(model, design, self.promise, calibrate)?;
+        let scale_from = ScaleFrom::from(calibrate);
+        // Cells cannot stop in the middle, so Ctrl-C has to end the program at once there.
+        let (mechanism, calibration) = match (scale_from, design.distance.nearest()) {
+            (ScaleFrom::Exact, None) => with_progress("calibrating", |watch| {
+                scale_from.make(model, design, self.promise, watch)
+            }),
+            _ => scale_from.make(model, design, self.promise, &unwatched),
+        }?;
         if let Some((path, file)) = &self.file {
-            compare(file, &mechanism).with_context(|| format!("{}", path.display()))?;
+            with_progress("checking scales", |watch| file.check(&mechanism, watch))
+                .with_context(|| format!("{}", path.display()))?;
         }
         let mechanism = Arc::new(mechanism);
         Ok(Chosen { name, mechanism, promise: self.promise, calibrate, calibration })
@@ -287,41 +284,4 @@ fn described(path: &Path, file: &MechanismFile, chain: &Chain) -> Result<(String
         None => format!("tuned: {design}"),
     };
     Ok((name, design))
-}
-
-/// A design with the scale that is found for it.
-pub(crate) fn calibrated(
-    model: &Arc<Model>,
-    design: Design,
-    promise: Promise,
-    calibrate: Calibrate,
-) -> Result<(Mechanism, Option<Calibrated>)> {
-    let goes_by_cells = design.distance.nearest().is_some();
-    Ok(match calibrate {
-        Calibrate::Theorem if goes_by_cells => {
-            let how = Calibration::Theorem;
-            (Mechanism::with_cells(model.clone(), design, promise, how)?, None)
-        }
-        Calibrate::Exact if !goes_by_cells => {
-            let theorem = Mechanism::new(model.clone(), design, promise)?;
-            let (mechanism, found) = with_progress("calibrating", |watch| {
-                guarantee::calibrate(&theorem, Effort::default(), watch)
-            })?;
-            (mechanism, Some(found))
-        }
-        _ => (Mechanism::new(model.clone(), design, promise)?, None),
-    })
-}
-
-/// Does not trust a mechanism file: its scales have to be those that were just computed from its
-/// choices, and where that is quick, every kernel is held against the promise as well.
-fn compare(file: &MechanismFile, mechanism: &Mechanism) -> Result<()> {
-    const QUICK: u64 = 20_000_000;
-    file.compare_scales(mechanism)?;
-    let chain = mechanism.model().chain();
-    let (states, transitions) = (chain.len() as u64, chain.transitions() as u64);
-    if mechanism.certificate().is_some() && states * states * transitions <= QUICK {
-        with_progress("checking scales", |watch| guarantee::check_certificate(mechanism, watch))?;
-    }
-    Ok(())
 }

@@ -11,7 +11,7 @@ use clap::ValueEnum;
 
 pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
-pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs, calibrated};
+pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 use veilwalk::{Nats, StateId};
 
 /// A file in memory.
@@ -31,6 +31,13 @@ impl Map {
         // breaks this, as it would break any program that maps its data; nothing can prevent that,
         // and the documentation of `read_model` says so.
         unsafe { Mmap::map(file) }.map(Self)
+    }
+
+    /// The same for bytes that are in memory already, which are copied to where numbers lie right.
+    pub(super) fn copy_of(bytes: &[u8]) -> io::Result<Self> {
+        let mut copy = MmapMut::map_anon(bytes.len())?;
+        copy.copy_from_slice(bytes);
+        copy.make_read_only().map(Self)
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

@@ -16,5 +16,5 @@ mod read;
 mod write;
 
 pub use layout::ModelProblem;
-pub use read::{is_model, read_model};
-pub use write::write_model;
+pub use read::{chain_from_bytes, is_model, read_model};
+pub use write::{chain_to_bytes, write_model};

@@ -59,6 +59,28 @@ pub fn read_model(path: &Path) -> Result<Model, ReadError> {
         .map_err(|problem| fail(ReadErrorKind::Model(problem)))
 }
 
+/// The chain that [`chain_to_bytes`](super::chain_to_bytes) wrote. What can be computed of it is
+/// compared, not trusted.
+///
+/// # Errors
+///
+/// If these are not such bytes, or are not what was written.
+pub fn chain_from_bytes(bytes: &[u8]) -> Result<Chain, ModelProblem> {
+    if bytes.len() < HEADER {
+        return Err(ModelProblem::NotAModel);
+    }
+    let map = Map::copy_of(bytes).map_err(|e| ModelProblem::Inconsistent(e.to_string()))?;
+    let chain = Sections::new(Arc::new(map))?.chain()?;
+    let weighed = |state| {
+        let weights = chain.probabilities(state).iter().map(|&p| Nats::weight_of(p));
+        weights.eq(chain.weights(state).iter().copied())
+    };
+    if !chain.has_its_hash() || !chain.states().all(weighed) {
+        return Err(inconsistent("its hash or its weights are not those of its moves"));
+    }
+    Ok(chain)
+}
+
 /// The sections of a file whose checksums fit.
 struct Sections {
     map: Arc<Map>,

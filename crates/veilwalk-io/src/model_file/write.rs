@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use veilwalk::Model;
+use veilwalk::chain::ChainParts;
 use veilwalk::distance::Nearest;
 use veilwalk::model::Certified;
+use veilwalk::{Chain, Model};
 
 use super::certified;
 use super::layout::{ALIGNMENT, ENTRY, HEADER, Kind, MAGIC, VERSION, checksum};
@@ -30,27 +31,11 @@ pub fn write_model(model: &Model, scales: &[Certified], path: &Path) -> Result<(
 }
 
 fn write_to(model: &Model, scales: &[Certified], out: &mut impl Write) -> io::Result<()> {
-    if cfg!(target_endian = "big") {
-        return Err(io::Error::other("compiled models need a little-endian machine"));
-    }
-    let parts = model.chain().parts();
-    let (text, label_ends, label_slots) = parts.labels.parts();
-    let u64s = |numbers: &[usize]| numbers.iter().map(|&n| n as u64).collect::<Vec<u64>>();
-    let (label_ends, row_starts) = (u64s(label_ends), u64s(&parts.row_starts));
+    refuse_big_endian()?;
+    let chain = ChainNumbers::of(model.chain());
     let incoming_starts;
     let certified = certified::to_bytes(scales)?;
-    let hash = model.hash().0;
-    let mut sections: Vec<(Kind, &[u8])> = vec![
-        (Kind::Hash, &hash),
-        (Kind::LabelEnds, bytes_of(&label_ends)),
-        (Kind::LabelText, text.as_bytes()),
-        (Kind::LabelSlots, bytes_of(label_slots)),
-        (Kind::RowStarts, bytes_of(&row_starts)),
-        (Kind::Targets, bytes_of(&parts.targets)),
-        (Kind::Probabilities, bytes_of(&parts.probabilities)),
-        (Kind::Weights, bytes_of(&parts.weights)),
-        (Kind::Initial, bytes_of(parts.initial.running_totals())),
-    ];
+    let mut sections = chain.sections();
     if model.require_tables().is_ok() {
         sections.push((Kind::Directed, bytes_of(model.directed().rows())));
         sections.push((Kind::Symmetric, bytes_of(model.symmetric().rows())));
@@ -75,6 +60,67 @@ fn write_to(model: &Model, scales: &[Certified], out: &mut impl Write) -> io::Re
         sections.push((Kind::Certified, &certified));
     }
     write_sections(&sections, out)
+}
+
+/// A chain as the bytes of a model that has nothing but the chain in it: exact to the last bit, and
+/// small enough to be sent to another process.
+///
+/// # Errors
+///
+/// On a machine that orders the bytes of a number the other way round.
+pub fn chain_to_bytes(chain: &Chain) -> io::Result<Vec<u8>> {
+    refuse_big_endian()?;
+    let mut bytes = Vec::new();
+    write_sections(&ChainNumbers::of(chain).sections(), &mut bytes)?;
+    Ok(bytes)
+}
+
+fn refuse_big_endian() -> io::Result<()> {
+    if cfg!(target_endian = "big") {
+        return Err(io::Error::other("compiled models need a little-endian machine"));
+    }
+    Ok(())
+}
+
+/// A chain in the numbers that its sections hold.
+struct ChainNumbers {
+    hash: [u8; 32],
+    label_ends: Vec<u64>,
+    row_starts: Vec<u64>,
+    parts: ChainParts,
+}
+
+impl ChainNumbers {
+    fn of(chain: &Chain) -> Self {
+        let parts = chain.parts();
+        let (_, label_ends, _) = parts.labels.parts();
+        Self {
+            hash: chain.hash().0,
+            label_ends: u64s(label_ends),
+            row_starts: u64s(&parts.row_starts),
+            parts,
+        }
+    }
+
+    fn sections(&self) -> Vec<(Kind, &[u8])> {
+        let parts = &self.parts;
+        let (text, _, label_slots) = parts.labels.parts();
+        vec![
+            (Kind::Hash, &self.hash),
+            (Kind::LabelEnds, bytes_of(&self.label_ends)),
+            (Kind::LabelText, text.as_bytes()),
+            (Kind::LabelSlots, bytes_of(label_slots)),
+            (Kind::RowStarts, bytes_of(&self.row_starts)),
+            (Kind::Targets, bytes_of(&parts.targets)),
+            (Kind::Probabilities, bytes_of(&parts.probabilities)),
+            (Kind::Weights, bytes_of(&parts.weights)),
+            (Kind::Initial, bytes_of(parts.initial.running_totals())),
+        ]
+    }
+}
+
+fn u64s(numbers: &[usize]) -> Vec<u64> {
+    numbers.iter().map(|&n| n as u64).collect()
 }
 
 pub(super) fn write_sections(sections: &[(Kind, &[u8])], out: &mut impl Write) -> io::Result<()> {

@@ -31,6 +31,7 @@
 //! results do not depend on the number of threads.
 
 mod analyzed;
+pub mod block_plan;
 pub mod bounds;
 pub mod compare;
 pub mod drift;

@@ -18,7 +18,6 @@ mod initial;
 mod labels;
 mod numbers;
 mod parts;
-mod saved;
 mod stationary;
 mod structure;
 
@@ -36,7 +35,6 @@ pub use grid::{Grid, GridTooLarge};
 pub use initial::{Initial, InitialError};
 pub use labels::Labels;
 pub use parts::{ChainParts, PartsError};
-pub use saved::SavedChainError;
 pub use stationary::NotConverged;
 
 use crate::nats::Nats;

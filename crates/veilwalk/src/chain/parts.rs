@@ -92,7 +92,8 @@ impl Chain {
     }
 
     /// Whether the content is that with the hash the chain goes by.
-    pub(crate) fn has_its_hash(&self) -> bool {
+    #[must_use]
+    pub fn has_its_hash(&self) -> bool {
         self.hash() == self.clone().with_initial(self.initial.clone()).hash()
     }
 }

@@ -6,13 +6,13 @@ mod real;
 mod text;
 
 use anyhow::{Result, bail};
+use veilwalk::analysis::block_plan::{BlockFindings as Found, BlockPlan, Exactness};
 use veilwalk::analysis::plan::{Effort, Plan};
 use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::BlockLength;
 use veilwalk::{Model, Promise, Start};
 
-use self::blocks::Found;
-pub(crate) use self::blocks::{affordable_walks, refuse_too_long};
+pub(crate) use self::blocks::refuse_too_long;
 use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
 use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs};
@@ -97,19 +97,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let (name, promise, found) = match length {
         Some(length) => {
             let chosen = settled.block_on(&model, length)?;
-            let plan = blocks::Plan {
+            let plan = BlockPlan {
                 mechanism: &chosen.mechanism,
                 origin,
                 steps,
                 start,
-                real,
+                real: real.map(|real| real.walks.as_slice()),
                 levels: &args.levels,
                 etas: &args.eta,
                 simulate: args.simulate,
                 seed: args.seed,
-                thorough: args.thorough,
+                effort: match args.thorough {
+                    true => Exactness::Always,
+                    false => Exactness::WhereAffordable,
+                },
             };
-            let found = plan.carry_out()?;
+            let whose = if real.is_some() { "the walks of --real" } else { "the walks" };
+            refuse_too_long(length, plan.longest(), whose)?;
+            let found = observed_stages(|observer| plan.carry_out(observer))?;
             (chosen.name, chosen.promise, found)
         }
         None => {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use comfy_table::CellAlignment;
 use serde_json::{Value, json};
+use veilwalk::analysis::block_plan::affordable_walks;
 use veilwalk::analysis::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
 use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::{BlockLength, BlockMechanism, Epsilon, Unit};
@@ -14,7 +15,7 @@ use veilwalk::{Design, Preset, Promise, Rule};
 
 use super::Setting;
 use crate::args::{block_flag, block_value, counted};
-use crate::command::analyze::{affordable_walks, refuse_too_long};
+use crate::command::analyze::refuse_too_long;
 use crate::progress::observed;
 use crate::terminal;
 

@@ -21,7 +21,6 @@ use veilwalk_io::{
 };
 
 use self::manifest::manifest;
-pub(super) use self::manifest::{block_part, guarantee_part, scales_in_force};
 use self::release::{Output, Release, Walks};
 use crate::args::{
     self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, MechanismArgs, blocks_in_words,

@@ -1,0 +1,240 @@
+//! Whether a release is what its manifest says.
+//!
+//! The file and the chain have to be those of the manifest, every released state has to be one of the
+//! chain's, and every move a possible one. The scale and the guarantee are computed again from what the
+//! manifest says was promised. A manifest is not signed: whoever can write both files can forge both.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
+
+use thiserror::Error;
+use veilwalk::analysis::tune::name_of;
+use veilwalk::guarantee::{Cover, Watch};
+use veilwalk::mechanism::{BlockError, BlockLength, BlockMechanism, Unit};
+use veilwalk::{Chain, Design, Model, Preset, Promise, StateId};
+
+use crate::making::MakingError;
+use crate::manifest::{BlockPart, Counts, GuaranteePart, Manifest, hash_file};
+use crate::mechanism_file::ScaleFrom;
+use crate::read_error::{Place, ReadError};
+use crate::walks::{WalkOptions, WalkReader};
+
+/// Why a release is not what its manifest says.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// A file that cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Another chain.
+    #[error(
+        "{file}: released under a chain with hash {expected}, and this one has {found}; give the \
+         chain of the release, read in the same way and with the same initial distribution"
+    )]
+    OtherChain {
+        /// The release.
+        file: String,
+        /// The hash in the manifest.
+        expected: String,
+        /// The hash of the chain that was given.
+        found: String,
+    },
+    /// Another file.
+    #[error(
+        "{file}: the file has hash {found}, and its manifest says {expected}; it was changed after \
+         the release"
+    )]
+    Changed {
+        /// The release.
+        file: String,
+        /// The hash in the manifest.
+        expected: String,
+        /// The hash of the file.
+        found: String,
+    },
+    /// A state that the chain does not have.
+    #[error("{file}, {place}: {state:?} is not a state of the chain")]
+    NotAState {
+        /// The release.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// The state.
+        state: String,
+    },
+    /// A move that the chain does not have.
+    #[error("{file}, {place}: the chain cannot move from {from:?} to {to:?}")]
+    Impossible {
+        /// The release.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// The state before.
+        from: String,
+        /// The state.
+        to: String,
+    },
+    /// More or fewer walks or states.
+    #[error(
+        "{file}: {} walks and {} states, where the manifest counts {} and {}",
+        .found.walks, .found.steps, .expected.walks, .expected.steps
+    )]
+    Counts {
+        /// The release.
+        file: String,
+        /// What the manifest says.
+        expected: Counts,
+        /// What was counted.
+        found: Counts,
+    },
+    /// The manifest contradicts itself.
+    #[error("{file}: {why}")]
+    Manifest {
+        /// The release.
+        file: String,
+        /// How.
+        why: String,
+    },
+}
+
+/// Goes through a release: all its states have to be the chain's, all its moves possible.
+///
+/// # Errors
+///
+/// If it cannot be read, or some state or move is not the chain's.
+pub fn count_release(release: &Path, chain: &Chain) -> Result<Counts, VerifyError> {
+    let file = || release.display().to_string();
+    let mut reader = WalkReader::open(release, WalkOptions::default())?;
+    let mut last: HashMap<String, StateId> = HashMap::new();
+    let mut steps = 0u64;
+    while let Some(row) = reader.next_row()? {
+        let place = row.place;
+        let Some(state) = chain.state(row.state) else {
+            let state = row.state.to_owned();
+            return Err(VerifyError::NotAState { file: file(), place, state });
+        };
+        steps += 1;
+        if let Some(previous) = last.insert(row.trajectory.to_owned(), state)
+            && !chain.allows(previous, state)
+        {
+            let (from, to) = (chain.label(previous).to_owned(), row.state.to_owned());
+            return Err(VerifyError::Impossible { file: file(), place, from, to });
+        }
+    }
+    Ok(Counts { walks: last.len() as u64, steps, infeasible: None, skipped: None })
+}
+
+/// Holds a release against its manifest and the chain. Gives the manifest.
+///
+/// # Errors
+///
+/// If something is not as the manifest says, or the watcher asks to stop.
+pub fn verify_release(
+    release: &Path,
+    model: &Arc<Model>,
+    watch: Watch<'_>,
+) -> Result<Manifest, VerifyError> {
+    let file = release.display().to_string();
+    let manifest = Manifest::read_for(release)?;
+    let (expected, found) = (manifest.chain.hash.clone(), model.hash().to_string());
+    if expected != found {
+        return Err(VerifyError::OtherChain { file, expected, found });
+    }
+    let (expected, found) = (manifest.release.hash.clone(), hash_file(release)?);
+    if expected != found {
+        return Err(VerifyError::Changed { file, expected, found });
+    }
+    let found = count_release(release, model.chain())?;
+    let expected = manifest.counts.clone();
+    if (found.walks, found.steps) != (expected.walks, expected.steps) {
+        return Err(VerifyError::Counts { file, expected, found });
+    }
+    recompute(&manifest, model, watch)
+        .map_err(|why| VerifyError::Manifest { file, why: why.to_string() })?;
+    Ok(manifest)
+}
+
+/// How a manifest contradicts itself.
+#[derive(Debug, Error)]
+enum Contradiction {
+    #[error("{0}")]
+    Word(String),
+    #[error("the manifest has to promise for either a radius or substitutions")]
+    Unit,
+    #[error("the manifest says {what} {told}, and what it promises gives {found}")]
+    Figure { what: &'static str, told: String, found: String },
+    #[error("the manifest calls the mechanism {0}, and its choices are not those")]
+    Name(String),
+    #[error(transparent)]
+    Making(#[from] MakingError),
+    #[error(transparent)]
+    Block(#[from] BlockError),
+}
+
+fn parsed<T: std::str::FromStr<Err: ToString>>(text: &str) -> Result<T, Contradiction> {
+    text.parse().map_err(|error: T::Err| Contradiction::Word(error.to_string()))
+}
+
+/// What follows from the promise and the choices in the manifest has to be what the manifest says.
+fn recompute(
+    manifest: &Manifest,
+    model: &Arc<Model>,
+    watch: Watch<'_>,
+) -> Result<(), Contradiction> {
+    let (told, promised) = (&manifest.mechanism, &manifest.promise);
+    let design = Design {
+        distance: parsed(&told.distance)?,
+        rule: parsed(&told.rule)?,
+        chain_weight: parsed(&told.chain_weight)?,
+    };
+    let unit = match (&promised.radius_nats, promised.substitutions.and_then(NonZeroU32::new)) {
+        (Some(radius), None) => Unit::Radius(parsed(radius)?),
+        (None, Some(count)) => Unit::Substitutions(count),
+        _ => return Err(Contradiction::Unit),
+    };
+    let promise = Promise { epsilon: parsed(&promised.epsilon)?, unit };
+    let scale_from = ScaleFrom::named(&told.calibration).ok_or_else(|| {
+        let name = &told.calibration;
+        Contradiction::Word(format!("{name:?} is no way of finding a scale; theorem and exact are"))
+    })?;
+    let (scale, block) = match &told.block {
+        None => {
+            let (mechanism, _) = scale_from.make(model, design, promise, watch)?;
+            (Manifest::scales_in_force(&mechanism), None)
+        }
+        Some(block) => {
+            let length = match (parsed(&block.length)?, block.longest_walk) {
+                (BlockLength::Whole { .. }, Some(longest)) => BlockLength::Whole { longest },
+                (length, _) => length,
+            };
+            let mechanism = BlockMechanism::new(model.clone(), design, promise, length)?;
+            (vec![mechanism.scale().eta().to_string()], Some(BlockPart::of(&mechanism)))
+        }
+    };
+    let agree = |what: &'static str, told: String, found: String| {
+        if told == found { Ok(()) } else { Err(Contradiction::Figure { what, told, found }) }
+    };
+    agree("scale", told.scale.join(" to "), scale.join(" to "))?;
+    let rounding = |block: &Option<BlockPart>| match block {
+        Some(block) => format!("{:.6e}", block.rounding_cost),
+        None => "none".to_owned(),
+    };
+    agree("rounding cost", rounding(&told.block), rounding(&block))?;
+    let named = name_of(design, unit).map(|preset| preset.name());
+    let known = Preset::NAMES.iter().any(|(name, _)| *name == told.name);
+    if known && named != Some(told.name.as_str()) {
+        return Err(Contradiction::Name(told.name.clone()));
+    }
+    let found = GuaranteePart::of(model, &Cover::new(model, unit));
+    // Six digits: numbers that went through a text file may differ in the last of a double.
+    let figures = |part: &GuaranteePart| {
+        let smallest = part.smallest_radius_nats.unwrap_or(0.0);
+        let (vacuous, share, pairs) = (part.vacuous, part.covered_states, part.covered_pairs);
+        format!("vacuous {vacuous}, from {smallest:.6} nats, {share:.6} of states, {pairs} pairs")
+    };
+    agree("guarantee", figures(&manifest.guarantee), figures(&found))?;
+    let private = manifest.randomness != "seed" && !found.vacuous;
+    agree("private", manifest.private.to_string(), private.to_string())
+}

@@ -1,0 +1,131 @@
+"""How walks are released, whatever they come in; and what a released walk looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from veilwalk import _native
+from veilwalk._native import ParameterError, WalkError
+
+
+@dataclass(frozen=True)
+class How:
+    """How walks are released, and where in a table they are."""
+
+    manner: _native.Manner
+    labels: list[str]
+    states: str
+    threads: int | None
+    names: list[str] | None
+    trajectory: str
+    step: str | None
+    state: str
+    keep: tuple[str, ...]
+
+    def names_for(self, count: int) -> list[str]:
+        """One name for each walk. With a key or a ledger they have to be given, and each be different: walks
+        of the same name would share their randomness, or be charged once."""
+        if self.names is None:
+            if self.manner.needs_names:
+                raise ParameterError(
+                    "with a key or a ledger every walk needs a name of its own, to have randomness of its "
+                    "own and be charged: give names=, a dict of walks, or a table with trajectories"
+                )
+            return [str(place) for place in range(count)]
+        if len(self.names) != count:
+            raise ParameterError(f"names: there are {len(self.names)} names for {count} walks")
+        if self.manner.needs_names and len(set(self.names)) < count:
+            seen: set[str] = set()
+            twice = next(name for name in self.names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            raise ParameterError(
+                f"names: {twice!r} stands for two walks; with a key or a ledger every walk needs a name of "
+                "its own"
+            )
+        return self.names
+
+    def lists(self, walks: Iterable[object], count: int) -> list[list[Any]]:
+        """Releases lists of states."""
+        return _native.release_lists(
+            self.manner,
+            self.states,
+            walks,
+            self.names_for(count),
+            self.threads,
+        )
+
+    def list_column(self, column: object, name: str, names: list[str] | None) -> Any:
+        """Releases an Arrow column of lists."""
+        return _native.release_list_column(
+            self.manner,
+            self.states,
+            column,
+            name,
+            names,
+            self.threads,
+        )
+
+    def long(self, trajectory: object, step: object, state: object, name: str) -> tuple[Any, Any]:
+        """Releases Arrow columns with one state a row."""
+        return _native.release_long(
+            self.manner,
+            self.states,
+            trajectory,
+            step,
+            state,
+            (self.trajectory, self.step or "step", self.state),
+            name,
+            self.threads,
+        )
+
+
+def name_text(value: object) -> str:
+    """The name of a walk as text; an integer is its digits."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, bool):
+        try:
+            return str(value.__index__())  # type: ignore[attr-defined]
+        except AttributeError:
+            pass
+    kind = type(value).__name__
+    raise WalkError(f"a name of type {kind}; a walk is named by a text or a whole number")
+
+
+def block_text(block: object) -> str | None:
+    """The length of blocks as a text: a number of steps, or `all`."""
+    if block is None:
+        return None
+    if isinstance(block, str):
+        return block
+    if not isinstance(block, bool):
+        try:
+            return str(block.__index__())  # type: ignore[attr-defined]
+        except AttributeError:
+            pass
+    raise ParameterError(f'block={block!r}: give a number of steps from 1 up, or "all" for whole walks')
+
+
+def is_array(walk: object) -> bool:
+    return hasattr(walk, "tolist")
+
+
+def like(walk: Any, released: list[Any]) -> Any:
+    """A released walk in the kind of the real one."""
+    if isinstance(walk, tuple):
+        return tuple(released)
+    if type(walk).__module__ == "numpy":
+        return array_like(walk, released)
+    return released
+
+
+def array_like(array: Any, released: Any) -> Any:
+    """Released states in an array of the same kind."""
+    import numpy as np
+
+    if array.dtype.kind != "U":
+        return np.array(released, dtype=array.dtype)
+    # Labels may be longer than those that were given.
+    made = np.array(released, dtype=str)
+    return made if made.dtype.itemsize > array.dtype.itemsize else made.astype(array.dtype)

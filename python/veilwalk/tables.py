@@ -1,0 +1,287 @@
+"""Tables and columns of pandas, Polars and pyarrow: through Arrow's C interface, without a copy where the
+library allows it."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from typing import Any, cast
+
+from veilwalk._native import WalkError
+from veilwalk.how import How, name_text
+from veilwalk.how import like as like_walk
+from veilwalk.warning import warn
+
+
+class Tables:
+    """What the libraries of tables have in common. A subclass says how theirs does it."""
+
+    def __init__(self, how: How) -> None:
+        self.how = how
+
+    def columns(self, frame: Any) -> list[str]:
+        raise NotImplementedError
+
+    def column(self, frame: Any, name: str) -> Any:
+        raise NotImplementedError
+
+    def is_lists(self, column: Any) -> bool:
+        raise NotImplementedError
+
+    def native(self, column: Any, name: str) -> Any:
+        """The column as something with Arrow's C interface."""
+        raise NotImplementedError
+
+    def back(self, released: Any, like: Any) -> Any:
+        """A released column as one of the library's, of the type of the given one."""
+        raise NotImplementedError
+
+    def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def values(self, column: Any) -> list[Any]:
+        raise NotImplementedError
+
+    def series(self, column: Any) -> Any:
+        """A column by itself: one walk, or a walk in each row."""
+        if len(column) == 0:
+            return column
+        name = str(getattr(column, "name", None) or "walks")
+        if self.is_lists(column):
+            names = self.how.names_for(len(column))
+            return self.back(self.how.list_column(self.native(column, name), name, names), column)
+        only = self.how.names_for(1)[0]
+        how = replace(self.how, state=name)
+        released, _ = how.long(None, None, self.native(column, name), only)
+        return self.back(released, column)
+
+    def frame(self, frame: Any) -> Any:
+        how = self.how
+        present = self.columns(frame)
+        for name in [how.state, *how.keep]:
+            if name not in present:
+                listed = ", ".join(repr(column) for column in present)
+                raise WalkError(f"there is no column {name!r}; the columns are {listed}")
+        if how.keep:
+            warn(f"keep: {', '.join(how.keep)} is released as it is, unprotected")
+        kept = {name: self.column(frame, name) for name in how.keep}
+        states = self.column(frame, how.state)
+        if self.is_lists(states):
+            columns = self.list_form(frame, states, how.trajectory in present)
+        else:
+            columns = self.long_form(frame, states, present)
+        return self.assemble(frame, columns | kept)
+
+    def list_form(self, frame: Any, states: Any, has_names: bool) -> dict[str, Any]:
+        how = self.how
+        columns: dict[str, Any] = {}
+        if has_names:
+            trajectories = self.column(frame, how.trajectory)
+            columns[how.trajectory] = trajectories
+            names = self.values(trajectories)
+            if any(type(value) is not str for value in names):
+                names = self.checked_names(names)
+            how = replace(how, names=names)
+        names = how.names_for(len(states))
+        released = how.list_column(self.native(states, how.state), how.state, names)
+        columns[how.state] = self.back(released, states)
+        return columns
+
+    def checked_names(self, values: list[Any]) -> list[str]:
+        """Names that are not all texts."""
+        for row, value in enumerate(values):
+            if value is None or value != value:
+                raise WalkError(
+                    f'column "{self.how.trajectory}", row {row}: a missing value; every walk needs a name'
+                )
+        return [name_text(value) for value in values]
+
+    def long_form(self, frame: Any, states: Any, present: list[str]) -> dict[str, Any]:
+        how = self.how
+        if how.trajectory not in present:
+            listed = ", ".join(repr(column) for column in present)
+            raise WalkError(
+                f"there is no column {how.trajectory!r} to tell walks apart; the columns are {listed}. "
+                f"Name it with trajectory=, or give the column {how.state!r} alone if it is one walk"
+            )
+        if how.step not in (None, "step") and how.step not in present:
+            listed = ", ".join(repr(column) for column in present)
+            raise WalkError(f"there is no column {how.step!r}; the columns are {listed}")
+        trajectories = self.column(frame, how.trajectory)
+        steps = self.column(frame, how.step) if how.step in present and how.step else None
+        if len(states) == 0:
+            columns = {how.trajectory: trajectories, how.state: states}
+            return columns if steps is None else columns | {cast("str", how.step): steps}
+        released, numbers = how.long(
+            self.native(trajectories, how.trajectory),
+            None if steps is None else self.native(steps, how.step or "step"),
+            self.native(states, how.state),
+            "",
+        )
+        if steps is None:
+            columns = {how.trajectory: trajectories, "step": self.numbers(numbers, states)}
+        else:
+            columns = {how.trajectory: trajectories, cast("str", how.step): steps}
+        columns[how.state] = self.back(released, states)
+        return columns
+
+    def numbers(self, numbers: Any, like: Any) -> Any:
+        raise NotImplementedError
+
+
+class Polars(Tables):
+    def columns(self, frame: Any) -> list[str]:
+        return list(frame.columns)
+
+    def column(self, frame: Any, name: str) -> Any:
+        return frame.get_column(name)
+
+    def is_lists(self, column: Any) -> bool:
+        import polars as pl
+
+        return isinstance(column.dtype, pl.List | pl.Array)
+
+    def native(self, column: Any, name: str) -> Any:
+        import polars as pl
+
+        if column.dtype == pl.Null:
+            raise WalkError(f'column "{name}": the type is Null: all values are missing')
+        return column
+
+    def back(self, released: Any, like: Any) -> Any:
+        import polars as pl
+
+        series = pl.Series(like.name, released)
+        if series.dtype == like.dtype:
+            return series
+        if isinstance(like.dtype, pl.Enum):
+            known = set(like.dtype.categories.to_list())
+            lacking = next((label for label in self.how.labels if label not in known), None)
+            if lacking is not None:
+                raise WalkError(
+                    f"column {like.name!r}: the Enum lacks the chain's state {lacking!r}, which a release "
+                    "may need; use a Categorical, or an Enum of all states"
+                )
+            return series.cast(pl.String).cast(like.dtype)
+        return series.cast(like.dtype)
+
+    def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
+        import polars as pl
+
+        return pl.DataFrame([column.alias(name) for name, column in columns.items()])
+
+    def values(self, column: Any) -> list[Any]:
+        return cast("list[Any]", column.to_list())
+
+    def numbers(self, numbers: Any, like: Any) -> Any:
+        import polars as pl
+
+        return pl.Series("step", numbers)
+
+
+class Arrow(Tables):
+    def columns(self, frame: Any) -> list[str]:
+        return list(frame.column_names)
+
+    def column(self, frame: Any, name: str) -> Any:
+        return frame.column(name)
+
+    def is_lists(self, column: Any) -> bool:
+        import pyarrow as pa
+
+        kind = column.type
+        tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+        return any(is_such(kind) for is_such in tests)
+
+    def native(self, column: Any, name: str) -> Any:
+        return column
+
+    def back(self, released: Any, like: Any) -> Any:
+        import pyarrow as pa
+
+        chunked = pa.chunked_array(released)
+        return chunked if isinstance(like, pa.ChunkedArray) else chunked.combine_chunks()
+
+    def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
+        return type(frame).from_arrays(list(columns.values()), names=list(columns))
+
+    def values(self, column: Any) -> list[Any]:
+        return cast("list[Any]", column.to_pylist())
+
+    def numbers(self, numbers: Any, like: Any) -> Any:
+        return self.back(numbers, like)
+
+
+class Pandas(Tables):
+    def columns(self, frame: Any) -> list[str]:
+        return list(frame.columns)
+
+    def column(self, frame: Any, name: str) -> Any:
+        return frame[name]
+
+    def is_lists(self, column: Any) -> bool:
+        if "list" in str(column.dtype):
+            return True
+        if column.dtype != object:
+            return False
+        first = next((value for value in column if value is not None), None)
+        return isinstance(first, list | tuple) or getattr(first, "ndim", 0) == 1
+
+    def native(self, column: Any, name: str) -> Any:
+        if importlib.util.find_spec("pyarrow") is None:
+            raise WalkError(
+                "tables of pandas are released through pyarrow, which is not installed; pip install pyarrow"
+            )
+        import pyarrow as pa
+
+        try:
+            return pa.array(column, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            kinds = sorted({type(value).__name__ for value in column if value is not None})
+            raise WalkError(
+                f"column {name!r}: values of type {' and '.join(kinds)}; give texts or whole numbers in "
+                f"one kind ({error})"
+            ) from None
+
+    def back(self, released: Any, like: Any) -> Any:
+        import pandas as pd
+        import pyarrow as pa
+
+        array = pa.chunked_array(released)
+        if isinstance(like.dtype, pd.CategoricalDtype):
+            whole = array.combine_chunks()
+            made: Any = pd.Categorical.from_codes(
+                whole.indices.to_numpy(),
+                categories=whole.dictionary.to_pylist(),
+                ordered=bool(like.dtype.ordered),
+            )
+        elif isinstance(like.dtype, pd.ArrowDtype):
+            made = pd.arrays.ArrowExtensionArray(array.cast(like.dtype.pyarrow_dtype))
+        elif self.is_lists(like):
+            made = pd.array(
+                [like_walk(old, new) for old, new in zip(like, array.to_pylist(), strict=True)],
+                dtype=object,
+            )
+        elif like.dtype.kind in "iu":
+            made = array.to_numpy().astype(like.dtype)
+        elif like.dtype == object:
+            made = array.to_numpy(zero_copy_only=False).astype(object)
+        else:
+            made = pd.array(array.to_pandas(), dtype=like.dtype)
+        # A dtype that is given is not guessed: objects stay objects.
+        dtype = made.dtype
+        return pd.Series(made, index=like.index, name=like.name, dtype=dtype)
+
+    def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
+        import pandas as pd
+
+        return pd.DataFrame(columns, index=frame.index)
+
+    def values(self, column: Any) -> list[Any]:
+        return cast("list[Any]", column.tolist())
+
+    def numbers(self, numbers: Any, like: Any) -> Any:
+        import pandas as pd
+        import pyarrow as pa
+
+        return pd.Series(pa.chunked_array(numbers).to_numpy(), index=like.index)
