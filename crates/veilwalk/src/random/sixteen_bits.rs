@@ -205,7 +205,7 @@ mod tests {
             prop_assert!(single == decided || single.is_none() && bits.halvings(a).is_none());
             match decided {
                 // The whole range of numbers that start like this is on one side.
-                Some(true) => prop_assert!(BigUint::from(beginning) + 1u8 << 104u8 <= low),
+                Some(true) => prop_assert!((BigUint::from(beginning) + 1u8) << 104u8 <= low),
                 Some(false) => prop_assert!(BigUint::from(beginning) << 104u8 >= high),
                 None => undecided += 1,
             }
