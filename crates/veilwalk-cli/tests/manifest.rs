@@ -124,13 +124,14 @@ fn counts_that_depend_on_the_real_walks_are_there_on_request_only() {
 }
 
 #[test]
-fn where_the_randomness_came_from_decides_whether_it_is_private() {
+fn randomness_and_start_decide_whether_it_is_private() {
     let folder = folder();
     folder.write("my.key", "an unguessable secret of many bytes");
     for (more, randomness, private) in [
         (&["--seed", "7"][..], "seed", false),
         (&["--key-file", "my.key"], "key", true),
         (&[], "system", true),
+        (&["--start", "first"], "system", false),
     ] {
         let manifest = manifest(&folder, more);
         assert_eq!(manifest["randomness"], randomness);

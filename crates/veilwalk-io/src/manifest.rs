@@ -29,7 +29,8 @@ pub struct Manifest {
     pub format: u32,
     /// The version of the program.
     pub veilwalk: String,
-    /// Whether the promise holds at all: not with a seed, nor where nothing is protected.
+    /// Whether the promise holds: not with a seed, nor where nothing is protected, nor for walks whose
+    /// first state is released as it is.
     pub private: bool,
     /// The mechanism.
     pub mechanism: MechanismPart,
@@ -229,7 +230,9 @@ impl Manifest {
         Self {
             format: Self::FORMAT,
             veilwalk: env!("CARGO_PKG_VERSION").to_owned(),
-            private: release.source != SourceKind::Seeded && !release.cover.is_vacuous(),
+            private: release.source != SourceKind::Seeded
+                && !release.cover.is_vacuous()
+                && release.start != "first",
             mechanism: MechanismPart {
                 name: release.name.to_owned(),
                 distance: design.distance.to_string(),

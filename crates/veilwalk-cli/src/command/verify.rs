@@ -41,14 +41,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         counted(manifest.counts.steps as usize, "state")
     ))?;
     if !manifest.private {
+        let reasons = [
+            (manifest.randomness == "seed", "whoever knows the seed can undo it"),
+            (manifest.guarantee.vacuous, "nothing is within the radius"),
+            (manifest.start == "first", "the first state of every walk is the real one"),
+        ];
+        let reasons: Vec<&str> = reasons.into_iter().filter(|r| r.0).map(|r| r.1).collect();
         terminal::warning(format!(
-            "{name}: the manifest says that this release is not private (randomness: {}{})",
-            manifest.randomness,
-            if manifest.guarantee.vacuous { "; nothing is within the radius" } else { "" }
+            "{name}: the manifest says that this release is not private ({})",
+            reasons.join("; ")
         ));
-    }
-    if manifest.start == "first" {
-        terminal::warning(format!("{name}: the first state of every walk is the real one"));
     }
     if !manifest.kept_columns.is_empty() {
         let kept = manifest.kept_columns.join(", ");
