@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 /// releases another in its place, state by state: differentially private, feasible under the chain,
 /// and close to the real one. Start with `veilwalk demo`.
 #[derive(Parser)]
-#[command(version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "veilwalk", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

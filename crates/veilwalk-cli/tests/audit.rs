@@ -50,3 +50,11 @@ fn nothing_to_draw_is_refused() {
     let args = ["audit", "--chain", "credit", "--epsilon", "1", "--radius", "4", "--draws", "0"];
     Folder::new().refuses(args, &["--draws"]);
 }
+
+#[test]
+fn too_few_draws_show_nothing() {
+    let args =
+        "audit --chain credit --epsilon 0.1 --radius 4 --mechanism paper --draws 5 --pairs 2";
+    let run = veilwalk(args.split(' ')).failure();
+    assert!(stdout(&run).starts_with("Inconclusive: "), "{}", stdout(&run));
+}

@@ -312,3 +312,34 @@ fn what_was_there_stays_when_a_run_fails() {
     folder.refuses(both(&["privatize", "walks.csv", "-o", "out.csv"], &CREDIT), &words);
     folder.refuses(both(&["privatize", "walks.csv"], &CREDIT), &words);
 }
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let folder = Folder::with("walks.csv", WALKS);
+    folder.write("chain.csv", "from,to,count\nBaa,Ba,1\nBa,Baa,2\nBa,Ba,1\n");
+    let fit = ["chain", "fit", "walks.csv", "-o", "./walks.csv"];
+    folder.refuses(fit, &["walks.csv", "would replace the walks", "-o"]);
+    let compile = ["chain", "compile", "chain.csv", "-o", "chain.csv"];
+    folder.refuses(compile, &["chain.csv", "would replace the chain"]);
+    let tune = "tune --chain chain.csv --epsilon 1 --radius 1 -o chain.csv";
+    folder.refuses(tune.split(' '), &["would replace the chain"]);
+    let release = "privatize walks.csv --chain chain.csv --epsilon 1 --radius 1 -o chain.csv";
+    folder.refuses(release.split(' '), &["would replace the chain"]);
+    let release = release.replace("-o chain.csv", "-o walks.csv");
+    folder.refuses(release.split(' '), &["would replace the real walks"]);
+}
+
+#[test]
+fn walks_without_a_header_or_with_semicolons() {
+    walks_refused("walks.csv", "7,Baa\n7,Ba\n", &["if the first line is data", "header line"]);
+    walks_refused("walks.csv", "trajectory;state\n7;Baa\n", &["commas or tabs"]);
+}
+
+#[test]
+fn a_ledger_that_is_another_file() {
+    let folder = Folder::with("walks.csv", WALKS);
+    folder.write("notes.csv", "x".repeat(5000));
+    folder.refuses(["ledger", "show", "notes.csv"], &["notes.csv", "not a ledger"]);
+    let args = ["privatize", "walks.csv", "--ledger", "notes.csv", "-o", "out.csv"];
+    folder.refuses(both(&args, &CREDIT), &["notes.csv", "not a ledger"]);
+}

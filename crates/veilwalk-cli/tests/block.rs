@@ -202,6 +202,14 @@ fn compare_shows_what_a_delay_buys() {
     assert_eq!(bars.len(), 3);
     assert!(bars[0] == 32 && bars[1] < 20 && bars[2] <= bars[1], "{section}");
     assert!(section.contains("--epsilon 3.5 --radius 3.5 --block all"), "{section}");
+    assert!(section.contains("Without any delay, paper has 29.8"), "{section}");
+    // Where the default is better at once, no delay is recommended.
+    let line =
+        format!("compare {CREDIT} --from Baa --mechanisms cell --blocks 2 --block-walks 100");
+    let shown = stdout(&veilwalk(line.split_whitespace()).success());
+    let section = &shown[shown.find("What a delay buys").unwrap()..];
+    assert!(section.contains("cell has 5.54 % wrong states") && section.contains("fewer than"));
+    assert!(!section.contains("--block"), "{section}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn a_seeded_release_passes_with_a_warning() {
     let run = folder.run(VERIFY).success();
     let message = stderr(&run);
     assert!(message.contains("warning") && message.contains("not private"), "{message}");
-    assert!(message.contains("randomness: seed"), "{message}");
+    assert!(message.contains("knows the seed"), "{message}");
 }
 
 /// What the manifest says of scale and guarantee follows from what it promises: a change of either

@@ -11,7 +11,9 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
+};
 use thiserror::Error;
 use veilwalk::rational::Rational;
 
@@ -52,7 +54,12 @@ pub enum LedgerError {
     /// No such file.
     #[error("{0}: there is no such ledger; a release with --ledger makes it")]
     Missing(String),
-    /// The file is not a ledger, or cannot be read or written.
+    /// Another kind of file.
+    #[error(
+        "{0}: this is not a ledger; name one that a release with --ledger has made, or a new file"
+    )]
+    NotALedger(String),
+    /// The file cannot be read or written.
     #[error("{path}: the ledger cannot be read or written: {reason}")]
     Storage {
         /// The file.
@@ -293,6 +300,11 @@ impl Ledger {
 fn opening(path: &str, error: DatabaseError) -> LedgerError {
     match error {
         DatabaseError::DatabaseAlreadyOpen => LedgerError::InUse(path.to_owned()),
+        DatabaseError::Storage(StorageError::Io(error))
+            if error.kind() == io::ErrorKind::InvalidData =>
+        {
+            LedgerError::NotALedger(path.to_owned())
+        }
         other => LedgerError::Storage { path: path.to_owned(), reason: other.to_string() },
     }
 }

@@ -230,9 +230,7 @@ impl Manifest {
         Self {
             format: Self::FORMAT,
             veilwalk: env!("CARGO_PKG_VERSION").to_owned(),
-            private: release.source != SourceKind::Seeded
-                && !release.cover.is_vacuous()
-                && release.start != "first",
+            private: Self::is_private(randomness, release.cover.is_vacuous(), release.start),
             mechanism: MechanismPart {
                 name: release.name.to_owned(),
                 distance: design.distance.to_string(),
@@ -280,6 +278,12 @@ impl Manifest {
         let mut name = release.as_os_str().to_owned();
         name.push(".manifest.json");
         PathBuf::from(name)
+    }
+
+    /// Whether a promise holds, given where the randomness came from, whether anything is protected,
+    /// and how walks start.
+    pub(crate) fn is_private(randomness: &str, vacuous: bool, start: &str) -> bool {
+        randomness != "seed" && !vacuous && start != "first"
     }
 
     /// Reads the manifest of a release.

@@ -234,8 +234,8 @@ pub enum ReadErrorKind {
     Model(ModelProblem),
     /// A column that the header does not have.
     #[error(
-        "there is no column {column:?} for {role}; the columns are {}; name one with {}",
-        listed(.found), .role.flag()
+        "there is no column {column:?} for {role}; the columns are {}; name one with {}{}",
+        listed(.found), .role.flag(), header_advice(.found)
     )]
     MissingColumn {
         /// The column that was asked for.
@@ -381,6 +381,18 @@ impl ReadErrorKind {
             *column = Some(name.to_owned());
         }
         self
+    }
+}
+
+/// What else may be the matter with a header that lacks a column.
+fn header_advice(found: &[String]) -> &'static str {
+    let is_number = |name: &String| name.trim().parse::<f64>().is_ok();
+    match found {
+        [only] if only.contains(';') => "; separate the fields with commas or tabs",
+        _ if found.iter().any(is_number) => {
+            "; if the first line is data, add a header line above it"
+        }
+        _ => "",
     }
 }
 

@@ -235,6 +235,6 @@ fn recompute(
         format!("vacuous {vacuous}, from {smallest:.6} nats, {share:.6} of states, {pairs} pairs")
     };
     agree("guarantee", figures(&manifest.guarantee), figures(&found))?;
-    let private = manifest.randomness != "seed" && !found.vacuous;
+    let private = Manifest::is_private(&manifest.randomness, found.vacuous, &manifest.start);
     agree("private", manifest.private.to_string(), private.to_string())
 }

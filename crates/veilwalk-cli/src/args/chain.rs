@@ -107,6 +107,11 @@ impl DistanceOptions {
 }
 
 impl ChainArgs {
+    /// The chain as it was given: a name or a file.
+    pub(crate) fn name(&self) -> &str {
+        &self.chain
+    }
+
     /// Reads the chain and computes its distances. A chain too large for a table of all distances is
     /// refused.
     pub(crate) fn model(&self) -> Result<Arc<Model>> {

@@ -63,6 +63,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     Ok(match report.verdict {
         Verdict::Passed => ExitCode::SUCCESS,
-        Verdict::Failed => ExitCode::from(1),
+        Verdict::Failed | Verdict::Inconclusive => ExitCode::from(1),
     })
 }

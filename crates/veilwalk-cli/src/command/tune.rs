@@ -14,7 +14,7 @@ use veilwalk::mechanism::{Epsilon, Radius, ScaleError, Unit};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Start};
 use veilwalk_io::{MechanismFile, ScaleFrom};
 
-use crate::args::{self, ChainArgs, Format, counted, quoted};
+use crate::args::{self, ChainArgs, Format, counted, quoted, refuse_to_replace};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -73,6 +73,9 @@ pub(crate) struct Args {
 const SHOWN: usize = 5;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(output) = &args.output {
+        refuse_to_replace(output, &[(args.chain.name(), "the chain")])?;
+    }
     let model = args.chain.model()?;
     let question = args.question(model.chain())?;
     if Cover::new(&model, question.promise.unit).is_vacuous() {

@@ -116,6 +116,8 @@ pub enum Verdict {
     Passed,
     /// Something that chance does not do.
     Failed,
+    /// Too few steps to notice anything.
+    Inconclusive,
 }
 
 /// What a sampler did that it cannot have done by chance.
@@ -293,7 +295,11 @@ pub fn audit(
         findings.push((at_least - claim, finding));
     }
     findings.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let verdict = if findings.is_empty() { Verdict::Passed } else { Verdict::Failed };
+    let verdict = match findings.is_empty() {
+        false => Verdict::Failed,
+        true if too_rare_to_notice == outcomes => Verdict::Inconclusive,
+        true => Verdict::Passed,
+    };
     Ok(AuditReport {
         verdict,
         draws: plan.draws * counts.len() as u64,
@@ -406,6 +412,7 @@ impl fmt::Display for AuditReport {
         match self.verdict {
             Verdict::Passed => writeln!(f, "Passed: the sampler agrees with its exact kernel.")?,
             Verdict::Failed => writeln!(f, "FAILED: the sampler does not do what it claims.")?,
+            Verdict::Inconclusive => writeln!(f, "Inconclusive: too few steps; draw more.")?,
         }
         writeln!(
             f,

@@ -37,8 +37,8 @@ pub enum PushError {
     NoSuchState(#[from] NoSuchState),
     /// More steps than were paid for.
     #[error(
-        "the walk has more than {longest} steps, the most that were reckoned with for a walk that \
-         is released as a whole; allow for longer walks, or choose a number of steps"
+        "more than {longest} steps, the longest walk that the promise was made for; allow for longer \
+         ones, or release a number of steps at a time"
     )]
     TooLong {
         /// The most steps.

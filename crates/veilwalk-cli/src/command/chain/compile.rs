@@ -7,7 +7,9 @@ use anyhow::{Result, bail};
 use veilwalk::mechanism::cell::Calibration;
 use veilwalk::model::Certified;
 
-use crate::args::{Calibrate, ChainOptions, DistanceOptions, MechanismArgs, counted};
+use crate::args::{
+    Calibrate, ChainOptions, DistanceOptions, MechanismArgs, counted, refuse_to_replace,
+};
 use crate::terminal;
 
 /// Compute a chain's distances once, and write them with the chain as a model
@@ -35,6 +37,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
+    refuse_to_replace(&args.output, &[(&args.chain, "the chain")])?;
     let model = Arc::new(args.distances.model(args.options.read(&args.chain)?)?);
     let mut scales = Vec::new();
     let mut holds = match model.require_tables() {

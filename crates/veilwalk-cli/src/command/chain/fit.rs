@@ -36,6 +36,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
+    args::refuse_to_replace(&args.output, &[(&args.walks, "the walks")])?;
     let options = WalkOptions {
         trajectory_column: args.trajectory_column.clone(),
         state_column: args.state_column.clone(),

@@ -8,6 +8,7 @@ use anyhow::Result;
 use comfy_table::CellAlignment;
 use serde_json::{Value, json};
 use veilwalk::analysis::block_plan::affordable_walks;
+use veilwalk::analysis::compare::{Basis, Comparison};
 use veilwalk::analysis::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
 use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::{BlockLength, BlockMechanism, Epsilon, Unit};
@@ -90,7 +91,7 @@ impl Delay {
     }
 
     /// The table, with a bar for each figure, so that a column of bars is the curve.
-    pub(super) fn section(&self, page: &mut String, chain_flags: &str) {
+    pub(super) fn section(&self, page: &mut String, comparisons: &[Comparison], chain_flags: &str) {
         let _ = writeln!(page, "\nWhat a delay buys: blocks of L steps at {}", self.promise);
         let about = format!(
             "The same guarantee for every L, with {DESIGN}. {}",
@@ -134,10 +135,41 @@ impl Delay {
                 let _ = writeln!(page, "{}", terminal::wrapped(&remark));
             }
         }
+        if let Some((preset, wrong)) = self.best_without_delay(comparisons)
+            && let Some(best) = self.figures().map(|f| f.wrong_state_share.mean).reduce(f64::min)
+        {
+            let than = if wrong < best { "fewer than with any of these blocks" } else { "more" };
+            let remark = format!(
+                "Without any delay, {preset} has {:.2} % wrong states at the same promise: {than}.",
+                100.0 * wrong
+            );
+            let _ = writeln!(page, "{}", terminal::wrapped(&remark));
+            if wrong < best {
+                return;
+            }
+        }
         let delayed = |row: &&Row| row.outcome.is_ok() && row.length.most_steps().get() > 1;
         if let Some(row) = self.rows.iter().rfind(delayed).filter(|_| !self.vacuous) {
             let _ = writeln!(page, "    {}", command(chain_flags, self.promise, row.length));
         }
+    }
+
+    /// The mechanism that releases state by state under the same promise with the fewest wrong states.
+    fn best_without_delay(&self, comparisons: &[Comparison]) -> Option<(Preset, f64)> {
+        let same = |comparison: &&Comparison| {
+            let unit = match comparison.basis {
+                Basis::Radius(radius) => Some(Unit::Radius(radius)),
+                // Equal losses are reached by other scales than the promise gives.
+                Basis::Loss => None,
+            };
+            comparison.epsilon == self.promise.epsilon && unit == Some(self.promise.unit)
+        };
+        let rows = comparisons.iter().filter(same).flat_map(|comparison| &comparison.rows);
+        let measured = rows.filter_map(|row| {
+            let measured = row.outcome.as_ref().ok()?;
+            Some((row.preset, measured.utility.wrong_state_share))
+        });
+        measured.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     fn figures(&self) -> impl Iterator<Item = &SimulatedUtility> {

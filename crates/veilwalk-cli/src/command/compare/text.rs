@@ -23,7 +23,7 @@ pub(super) fn page(
     for comparison in comparisons {
         section(&mut page, setting, comparison, chain_flags);
     }
-    delays.iter().for_each(|delay| delay.section(&mut page, chain_flags));
+    delays.iter().for_each(|delay| delay.section(&mut page, comparisons, chain_flags));
     let _ = writeln!(
         page,
         "\n{:<14}of steps release another state than the real one\n\

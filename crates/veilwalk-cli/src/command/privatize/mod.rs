@@ -152,7 +152,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let source = args.source()?;
     let model = args.chain.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
-    args.refuse_to_overwrite_the_walks()?;
+    if let Some(output) = &args.output {
+        let inputs = [(args.walks.as_str(), "the real walks"), (args.chain.name(), "the chain")];
+        args::refuse_to_replace(output, &inputs)?;
+    }
     let length = args.block.length()?;
     let settled = args.mechanism.settled()?;
     let promise = settled.promise;
@@ -298,17 +301,6 @@ impl Run<'_> {
 }
 
 impl Args {
-    fn refuse_to_overwrite_the_walks(&self) -> Result<()> {
-        let same = self.output.as_ref().is_some_and(|output| {
-            let (input, output) = (Path::new(&self.walks).canonicalize(), output.canonicalize());
-            matches!((input, output), (Ok(input), Ok(output)) if input == output)
-        });
-        if same {
-            bail!("{}: the release would replace the real walks; give -o another file", self.walks);
-        }
-        Ok(())
-    }
-
     /// What the unit covers on this chain; an error if that is nothing.
     fn refuse_empty_guarantee(&self, model: &Model, promise: Promise) -> Result<Cover> {
         let cover = Cover::new(model, promise.unit);
