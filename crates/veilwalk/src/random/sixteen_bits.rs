@@ -14,7 +14,7 @@
 //! 2⁻¹⁵. So the fixed-point `h` is never above the real one, and below it by less than
 //!
 //! - 1 unit for the cut,
-//! - `factor/2³² ≤ 2⁻⁴` for the shift, which happens only where `b' ≥ 2²⁶`,
+//! - `factor/2³² < 2⁻¹⁰` for the shift, which happens only where `b' ≥ 2²⁶`,
 //! - `a'/2³² < 1` for the factor.
 //!
 //! Three units of 2⁻¹⁵ in `h` are less than `3·ln2·2` units of 2⁻¹⁶ in a probability, five, upwards.
