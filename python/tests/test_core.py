@@ -24,6 +24,9 @@ def test_chains_from_everything(tmp_path: Path) -> None:
     by_moves = vw.Chain.from_transitions([("a", "a", 0.5), ("a", "b", 0.5), ("b", "a", 1)])
     with pytest.warns(vw.PrivacyWarning, match="fit on walks that need no protection"):
         fitted = vw.Chain.fit([["a", "a", "b", "a"]])
+    with pytest.warns(vw.PrivacyWarning):
+        # The move from the end of the walk back to its beginning is what was missing.
+        assert vw.Chain.fit([["a", "a", "b"]], restart=True) == fitted
     file = tmp_path / "chain.csv"
     file.write_text("from,to,count\na,a,1\na,b,1\nb,a,7\n")
     assert by_matrix == by_rows == by_moves == fitted == vw.Chain.read(file)

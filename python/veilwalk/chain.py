@@ -152,17 +152,19 @@ class Chain:
         cls,
         walks: Iterable[Iterable[State]],
         *,
+        restart: bool = False,
         largest_component: bool = False,
         initial: Initial = "uniform",
     ) -> Chain:
-        """Counts the transitions of walks.
+        """Counts the transitions of walks. With `restart` a move from the last state of every walk to its
+        first is counted too, for walks that end somewhere.
 
         The chain becomes public with everything released under it, and it tells about the walks it
         was fitted on. A chain fitted on sensitive walks is not a safe choice: fit on walks that need
         no protection. A warning says so.
         """
         listed = [[label_text(state) for state in walk] for walk in walks]
-        native = NativeChain.fit(listed, largest_component)
+        native = NativeChain.fit(listed, restart, largest_component)
         warn(
             "this chain tells about the walks it was fitted on, and becomes public with everything "
             "released under it; fit on walks that need no protection"

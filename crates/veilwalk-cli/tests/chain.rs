@@ -193,3 +193,17 @@ fn a_fit_can_keep_the_largest_component() {
     assert!(stderr(&run).contains("w.csv: 1 state and 1 transition outside"), "{}", stderr(&run));
     assert_eq!(folder.read("c.csv"), "from,to,probability\na,b,1.0\nb,a,1.0\n");
 }
+
+#[test]
+fn walks_that_end_somewhere_can_begin_anew() {
+    let walks = "trajectory,state\na,home\na,cart\nb,home\na,thanks\nb,help\n";
+    let folder = Folder::with("w.csv", walks);
+    let words_of = ["no way out", "--restart"];
+    folder.refuses(words("chain fit w.csv -o c.csv"), &words_of);
+    folder.run(words("chain fit w.csv -o c.csv --restart")).success();
+    let mut lines: Vec<String> = folder.read("c.csv").lines().skip(1).map(String::from).collect();
+    lines.sort();
+    let expected =
+        ["cart,thanks,1.0", "help,home,1.0", "home,cart,0.5", "home,help,0.5", "thanks,home,1.0"];
+    assert_eq!(lines, expected);
+}

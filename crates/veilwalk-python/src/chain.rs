@@ -205,7 +205,12 @@ impl Chain {
 
     /// Counts the transitions of walks.
     #[staticmethod]
-    fn fit(py: Python<'_>, walks: Vec<Vec<String>>, largest_component: bool) -> PyResult<Self> {
+    fn fit(
+        py: Python<'_>,
+        walks: Vec<Vec<String>>,
+        restart: bool,
+        largest_component: bool,
+    ) -> PyResult<Self> {
         let mut counts = TransitionCounts::new();
         for walk in &walks {
             counts.add_walk(walk.iter().map(String::as_str));
@@ -216,6 +221,11 @@ impl Chain {
                  two states or more",
                 walks.len()
             )));
+        }
+        if restart {
+            for (first, last) in walks.iter().filter_map(|walk| walk.first().zip(walk.last())) {
+                counts.add_walk([last.as_str(), first.as_str()]);
+            }
         }
         Self::built(py, counts.build(options(false, largest_component)))
     }

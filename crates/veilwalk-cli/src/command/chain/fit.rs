@@ -1,9 +1,11 @@
 //! `veilwalk chain fit`: a chain from the transitions of walks.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use veilwalk::chain::TransitionCounts;
+use anyhow::{Result, anyhow, bail};
+use veilwalk::StateId;
+use veilwalk::chain::{ChainError, TransitionCounts};
 use veilwalk_io::{WalkOptions, WalkReader};
 
 use crate::args::{self, counted};
@@ -30,6 +32,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "state")]
     state_column: String,
 
+    /// Count a move from the last state of every walk to its first, for walks that end somewhere
+    #[arg(long)]
+    restart: bool,
+
     /// Keep the largest part whose states all reach each other, and say what was dropped
     #[arg(long)]
     largest_component: bool,
@@ -43,11 +49,15 @@ pub(super) fn run(args: &Args) -> Result<()> {
         ..Default::default()
     };
     let mut counts = TransitionCounts::new();
-    let mut last = std::collections::HashMap::new();
+    // The first and the last state of every walk so far.
+    let mut ends: HashMap<String, (StateId, StateId)> = HashMap::new();
     let mut count = |trajectory: &str, state: &str| {
         let state = counts.state(state);
-        if let Some(previous) = last.insert(trajectory.to_owned(), state) {
-            counts.add(previous, state);
+        if let Some((_, last)) = ends.get_mut(trajectory) {
+            counts.add(*last, state);
+            *last = state;
+        } else {
+            ends.insert(trajectory.to_owned(), (state, state));
         }
     };
     if args.walks == "-" {
@@ -61,7 +71,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
             count(row.trajectory, row.state);
         }
     }
-    let (walks, moves) = (last.len(), counts.total());
+    let (walks, moves) = (ends.len(), counts.total());
     if moves == 0 {
         bail!(
             "{}: there is not a single transition to count in {}; a chain is fitted to walks of two \
@@ -75,9 +85,17 @@ pub(super) fn run(args: &Args) -> Result<()> {
     } else {
         veilwalk::chain::Scope::Whole
     };
-    let (chain, report) = counts
-        .build(veilwalk::chain::BuildOptions { scope, ..Default::default() })
-        .with_context(|| args.walks.clone())?;
+    if args.restart {
+        ends.values().for_each(|&(first, last)| counts.add(last, first));
+    }
+    let built = counts.build(veilwalk::chain::BuildOptions { scope, ..Default::default() });
+    let (chain, report) = built.map_err(|error| match error {
+        ChainError::NoWayOut(_) | ChainError::NotIrreducible { .. } if !args.restart => anyhow!(
+            "{}: {error}; if walks end there, --restart lets them begin anew where they began",
+            args.walks
+        ),
+        other => anyhow::Error::new(other).context(args.walks.clone()),
+    })?;
     args::tell(&args.walks, &report);
     let name = super::write(&chain, &args.output)?;
     terminal::note(format!(
