@@ -353,7 +353,7 @@ mod tests {
         assert!(matches!(Ledger::open_existing(&path), Err(LedgerError::InUse(_))));
         drop(held);
         std::fs::write(&path, "not a ledger").unwrap();
-        assert!(matches!(Ledger::open_existing(&path), Err(LedgerError::Storage { .. })));
+        assert!(matches!(Ledger::open_existing(&path), Err(LedgerError::NotALedger(_))));
         let missing = directory.path().join("none");
         assert!(matches!(Ledger::open_existing(&missing), Err(LedgerError::Missing(_))));
     }
