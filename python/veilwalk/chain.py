@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from veilwalk import html
 from veilwalk._native import Chain as NativeChain
 from veilwalk._native import ChainError, ParameterError, compile_chain
+from veilwalk.exact import text_or_digits
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
@@ -21,16 +22,11 @@ State: TypeAlias = str | int
 
 def label_text(value: object) -> str:
     """A label as text; an integer is its digits."""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, bool):
-        try:
-            return str(value.__index__())  # type: ignore[attr-defined]
-        except AttributeError:
-            pass
-    raise ChainError(
-        f"a label of type {type(value).__name__}; a state is labelled by a text or a whole number"
-    )
+    text = text_or_digits(value)
+    if text is None:
+        kind = type(value).__name__
+        raise ChainError(f"a label of type {kind}; a state is labelled by a text or a whole number")
+    return text
 
 
 class Chain:

@@ -1,4 +1,4 @@
-"""Exact parameters: 0.1 means one tenth."""
+"""Exact parameters, 0.1 means one tenth; and what may be a text or a whole number."""
 
 from __future__ import annotations
 
@@ -40,6 +40,22 @@ def exact_text(name: str, value: Exact) -> str:
     if not number.is_finite():
         raise ParameterError(f"{name}: {value} is not a finite number")
     return format(number, "f")
+
+
+def text_or_digits(value: object) -> str | None:
+    """A text as it is, a whole number as its digits; nothing for what is neither.
+
+    >>> text_or_digits("12"), text_or_digits(12), text_or_digits(True), text_or_digits(1.0)
+    ('12', '12', None, None)
+    """
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, bool):
+        try:
+            return str(value.__index__())  # type: ignore[attr-defined]
+        except AttributeError:
+            pass
+    return None
 
 
 def fraction(text: str) -> Fraction:

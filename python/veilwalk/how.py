@@ -8,6 +8,7 @@ from typing import Any
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
+from veilwalk.exact import text_or_digits
 
 
 @dataclass(frozen=True)
@@ -82,29 +83,21 @@ class How:
 
 def name_text(value: object) -> str:
     """The name of a walk as text; an integer is its digits."""
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, bool):
-        try:
-            return str(value.__index__())  # type: ignore[attr-defined]
-        except AttributeError:
-            pass
-    kind = type(value).__name__
-    raise WalkError(f"a name of type {kind}; a walk is named by a text or a whole number")
+    text = text_or_digits(value)
+    if text is None:
+        kind = type(value).__name__
+        raise WalkError(f"a name of type {kind}; a walk is named by a text or a whole number")
+    return text
 
 
 def block_text(block: object) -> str | None:
     """The length of blocks as a text: a number of steps, or `all`."""
     if block is None:
         return None
-    if isinstance(block, str):
-        return block
-    if not isinstance(block, bool):
-        try:
-            return str(block.__index__())  # type: ignore[attr-defined]
-        except AttributeError:
-            pass
-    raise ParameterError(f'block={block!r}: give a number of steps from 1 up, or "all" for whole walks')
+    text = text_or_digits(block)
+    if text is None:
+        raise ParameterError(f'block={block!r}: give a number of steps from 1 up, or "all" for whole walks')
+    return text
 
 
 def is_array(walk: object) -> bool:

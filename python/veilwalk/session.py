@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from veilwalk import _native
+from veilwalk._native import BlockSession as NativeBlockSession
 from veilwalk._native import ParameterError
+from veilwalk._native import Session as NativeSession
 from veilwalk.chain import State
 from veilwalk.how import block_text
 from veilwalk.source import source, warn_of_first
@@ -21,7 +22,47 @@ Block: TypeAlias = int | Literal["all"]
 """How many steps are released together, or all of a walk."""
 
 
-class Session:
+class _OneWalk:
+    """What sessions of either kind know of their walk."""
+
+    __slots__ = ("_native", "mechanism", "name")
+
+    _native: NativeSession | NativeBlockSession
+    mechanism: Mechanism
+    name: str
+
+    @property
+    def released(self) -> int:
+        """How many states have been released."""
+        return self._native.released
+
+    @property
+    def last(self) -> str | None:
+        """The last released state."""
+        return self._native.last
+
+    @property
+    def closed(self) -> bool:
+        """Whether the walk is over."""
+        return self._native.closed
+
+    def close(self) -> None:
+        """The walk is over: any further step is refused, and real states that wait are forgotten."""
+        self._native.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Session(_OneWalk):
     """Follows one real walk, and answers every real state with a released one.
 
     `start()` releases the first state. It does not look at the real one, unless the session was made
@@ -46,7 +87,9 @@ class Session:
     were already made.
     """
 
-    __slots__ = ("_native", "mechanism", "name")
+    __slots__ = ()
+
+    _native: NativeSession
 
     def __init__(
         self,
@@ -62,7 +105,7 @@ class Session:
     ) -> None:
         self.mechanism = mechanism
         self.name = name
-        self._native = _native.Session(
+        self._native = NativeSession(
             mechanism._native, source(key, seed), start, name, states, allow_vacuous, _saved
         )
         warn_of_first(start)
@@ -101,39 +144,9 @@ class Session:
         integer."""
         return self._native.step(real)
 
-    @property
-    def released(self) -> int:
-        """How many states have been released."""
-        return self._native.released
-
-    @property
-    def last(self) -> str | None:
-        """The last released state."""
-        return self._native.last
-
-    @property
-    def closed(self) -> bool:
-        """Whether the walk is over."""
-        return self._native.closed
-
     def to_bytes(self) -> bytes:
         """The session in about fifty bytes. They hold nothing secret."""
         return self._native.to_bytes()
-
-    def close(self) -> None:
-        """The walk is over: any further step is refused."""
-        self._native.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         if self.closed:
@@ -141,7 +154,7 @@ class Session:
         return f"Session({self.name!r}, {self.released} released, last {self.last!r})"
 
 
-class BlockSession:
+class BlockSession(_OneWalk):
     """Follows one real walk, and releases it a block of steps at a time: a delay that buys accuracy at the
     same guarantee.
 
@@ -162,7 +175,9 @@ class BlockSession:
     It can be saved between two blocks only: real states that wait for their block are not written anywhere.
     """
 
-    __slots__ = ("_native", "mechanism", "name")
+    __slots__ = ()
+
+    _native: NativeBlockSession
 
     def __init__(
         self,
@@ -183,7 +198,7 @@ class BlockSession:
             raise ParameterError('block: give a number of steps from 1 up, or "all" for whole walks')
         self.mechanism = mechanism
         self.name = name
-        self._native = _native.BlockSession(
+        self._native = NativeBlockSession(
             mechanism._native,
             source(key, seed),
             start,
@@ -235,43 +250,13 @@ class BlockSession:
         return self._native.finish()
 
     @property
-    def released(self) -> int:
-        """How many states have been released."""
-        return self._native.released
-
-    @property
     def waiting(self) -> int:
         """How many real states wait for their block to fill."""
         return self._native.waiting
 
-    @property
-    def last(self) -> str | None:
-        """The last released state."""
-        return self._native.last
-
-    @property
-    def closed(self) -> bool:
-        """Whether the walk is over."""
-        return self._native.closed
-
     def to_bytes(self) -> bytes:
         """The session in about fifty bytes, which hold nothing secret. Refused while real states wait."""
         return self._native.to_bytes()
-
-    def close(self) -> None:
-        """Gives the walk up: real states that wait are forgotten."""
-        self._native.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         if self.closed:
