@@ -239,13 +239,10 @@ impl WithSimd for Decide<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> bool {
         let Self { flips, bits, costs, least } = self;
-        let (mut heads, mut open) = (0, 0);
         let (sixteens, rest) = costs.as_chunks();
         let mut places = flips.verdicts.iter_mut().zip(&flips.words);
         for (costs, (verdicts, words)) in sixteens.iter().zip(&mut places) {
             *verdicts = bits.decide(costs, least, words);
-            heads += verdicts.heads.count_ones();
-            open |= verdicts.open;
         }
         if let Some((verdicts, words)) = places.next() {
             let mut costs = [least; COINS];
@@ -254,11 +251,9 @@ impl WithSimd for Decide<'_> {
             *verdicts = bits.decide(&costs, least, words);
             verdicts.heads &= there;
             verdicts.open &= there;
-            heads += verdicts.heads.count_ones();
-            open |= verdicts.open;
         }
-        flips.heads = heads;
-        open != 0
+        flips.heads = flips.verdicts.iter().map(|verdicts| verdicts.heads.count_ones()).sum();
+        flips.verdicts.iter().any(|verdicts| verdicts.open != 0)
     }
 }
 
