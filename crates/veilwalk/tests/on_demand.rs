@@ -10,7 +10,7 @@ use veilwalk::chain::{ChainBuilder, Entries, Grid};
 use veilwalk::distance::{CacheSize, Metric};
 use veilwalk::guarantee::cover::SuggestedRadii;
 use veilwalk::guarantee::{Cover, Effort, Guarantee, calibrate, unwatched};
-use veilwalk::mechanism::Unit;
+use veilwalk::mechanism::{Design, Distance, Unit};
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Mechanism, Model, Nats, Preset, Promise, Secret, Source, Start, StateId};
 
@@ -115,6 +115,30 @@ fn released(model: &Arc<Model>, preset: Preset, name: &str, walk: &[StateId]) ->
     let mut releaser = Releaser::new(Arc::new(mechanism), &source, Start::Initial).unwrap();
     let mut state = releaser.walk(name);
     walk.iter().map(|&real| releaser.release(&mut state, real)).collect()
+}
+
+/// A table is looked at rounded first, and searches give exact distances only: with many candidates
+/// and at every scale the two release the same.
+#[test]
+fn rounded_distances_release_what_exact_ones_do() {
+    let chain = scattered_chain(120, 40, 8);
+    let table = Arc::new(Model::new(chain.clone()).unwrap());
+    let searched = Arc::new(Model::on_demand(chain.clone(), CacheSize::default()));
+    let walk = real_walk(&chain, 4_000, 1);
+    let paper = Preset::Paper.design();
+    for design in [paper, Design { distance: Distance::Symmetric, ..paper }] {
+        for epsilon in ["0.000001", "0.01", "0.3", "1", "3", "20", "1000"] {
+            let promise = Promise::within_radius(epsilon.parse().unwrap(), "1".parse().unwrap());
+            let released = [&table, &searched].map(|model| {
+                let mechanism = Mechanism::new(model.clone(), design, promise).unwrap();
+                let mut releaser =
+                    Releaser::new(Arc::new(mechanism), &Source::seeded(3), Start::Initial).unwrap();
+                let mut state = releaser.walk("w");
+                walk.iter().map(|&real| releaser.release(&mut state, real)).collect::<Vec<_>>()
+            });
+            assert_eq!(released[0], released[1], "{design}, epsilon {epsilon}");
+        }
+    }
 }
 
 #[test]

@@ -12,11 +12,13 @@ mod dense;
 mod metric;
 mod near;
 mod on_demand;
+mod rounded;
 mod search;
 mod table;
 
 pub use cells::{Cells, CellsTooLarge, Nearest};
 pub use metric::{Directed, Hamming, Metric, Symmetric};
 pub use on_demand::{CacheSize, OnDemand, SearchedDirected, SearchedSymmetric};
+pub(crate) use rounded::{Rounded, RoundedRows};
 pub use search::Edges;
 pub use table::DistanceTable;

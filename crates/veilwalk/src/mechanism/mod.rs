@@ -48,10 +48,10 @@ pub use scale::{CostScale, ScaleError};
 use cell::{Calibration, CellScale};
 
 use crate::chain::StateId;
-use crate::distance::{Cells, CellsTooLarge, Hamming, Metric, Nearest};
+use crate::distance::{Cells, CellsTooLarge, Hamming, Metric, Nearest, Rounded, RoundedRows};
 use crate::model::{Certified, Model};
 use crate::nats::Nats;
-use crate::random::{ExpCoin, Flips, Words};
+use crate::random::{COINS, ExpCoin, Flips, RoundedUnit, UnitExponent, Words};
 use crate::rational::Rational;
 
 /// A member of the family on a chain: gives its exact kernel, and takes exact sampled steps.
@@ -76,6 +76,8 @@ pub struct Mechanism {
     design: Design,
     promise: Option<Promise>,
     metric: Arc<dyn Metric>,
+    /// The distances of `metric`, rounded, where they alone make the cost.
+    rounded: Option<Arc<RoundedRows>>,
     scales: Scales,
     certificate: Option<Arc<[CellScale]>>,
 }
@@ -83,8 +85,51 @@ pub struct Mechanism {
 /// One scale for all, or one for each last released state, which is public.
 #[derive(Clone, Debug)]
 enum Scales {
-    Uniform(CostScale, ExpCoin),
-    PerState(Arc<[(CostScale, ExpCoin)]>),
+    Uniform(Scale),
+    PerState(Arc<[Scale]>),
+}
+
+/// A scale with what a step needs of it.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    cost: CostScale,
+    coin: ExpCoin,
+    unit: Option<UnitExponent>,
+}
+
+impl Scale {
+    fn new(cost: CostScale) -> Self {
+        Self { cost, coin: ExpCoin::new(cost.denominator()), unit: cost.unit_exponent() }
+    }
+
+    /// Flips the coins of a step by rounded distances, which have been read, and by exact ones where
+    /// those are not enough. False, with nothing done, if they are of no use at this scale.
+    #[inline]
+    fn flip_by_rounded(
+        &self,
+        rounded: Rounded<'_>,
+        space: &mut Workspace,
+        words: &mut impl Words,
+    ) -> bool {
+        let Some(unit) = self.unit.and_then(|unit| RoundedUnit::new(unit, rounded.shift)) else {
+            return false;
+        };
+        if !space.flips.settle_by_rounded(&space.rounded, unit) {
+            self.flip_open(rounded, space, words);
+        }
+        true
+    }
+
+    #[cold]
+    fn flip_open(&self, rounded: Rounded<'_>, space: &mut Workspace, words: &mut impl Words) {
+        let cost = |place| self.cost.cost(rounded.exact(place), Nats::ZERO);
+        // The smallest is among those that are smallest when rounded.
+        let all = &space.rounded.as_flattened()[..rounded.len()];
+        let smallest = all.iter().min().expect("every state has a successor");
+        let places = (0..all.len()).filter(|&place| all[place] == *smallest);
+        let least = places.map(cost).min().expect("it is among them");
+        self.coin.flip_open(|place| cost(place) - least, &mut space.flips, words);
+    }
 }
 
 /// Working space for steps, so that they need no memory of their own.
@@ -92,6 +137,7 @@ enum Scales {
 pub struct Workspace {
     distances: Vec<Nats>,
     costs: Vec<u64>,
+    rounded: Vec<[u16; COINS]>,
     flips: Flips,
     halvings: Vec<u32>,
 }
@@ -156,13 +202,13 @@ impl Mechanism {
             Unit::Radius(_) => Arc::new(cell::ByRadius(cells)),
             Unit::Substitutions(_) => Arc::new(cell::BySubstitution(cells)),
         };
-        let coins = scales.iter().map(|c| (c.scale, ExpCoin::new(c.scale.denominator())));
         Self {
             model,
             design: *design,
             promise: Some(*promise),
             metric,
-            scales: Scales::PerState(coins.collect()),
+            rounded: None,
+            scales: Scales::PerState(scales.iter().map(|c| Scale::new(c.scale)).collect()),
             certificate: Some(scales.clone()),
         }
     }
@@ -178,8 +224,8 @@ impl Mechanism {
         design: Design,
         eta: Rational,
     ) -> Result<Self, CellsTooLarge> {
-        let scale = CostScale::new(eta, design.chain_weight);
-        Self::assemble(model, design, Scales::Uniform(scale, ExpCoin::new(scale.denominator())))
+        let scale = Scale::new(CostScale::new(eta, design.chain_weight));
+        Self::assemble(model, design, Scales::Uniform(scale))
     }
 
     /// The same with one scale for each last released state, in the order of the states.
@@ -197,10 +243,8 @@ impl Mechanism {
         etas: &[Rational],
     ) -> Result<Self, CellsTooLarge> {
         assert_eq!(etas.len(), model.chain().len(), "one scale for each state");
-        let scales = etas.iter().map(|&eta| {
-            let scale = CostScale::new(eta, design.chain_weight);
-            (scale, ExpCoin::new(scale.denominator()))
-        });
+        let scale = |&eta: &Rational| Scale::new(CostScale::new(eta, design.chain_weight));
+        let scales = etas.iter().map(scale);
         Self::assemble(model, design, Scales::PerState(scales.collect()))
     }
 
@@ -214,7 +258,16 @@ impl Mechanism {
                 Arc::new(cell::ByRadius(model.cells(Nearest::Symmetric)?.clone()))
             }
         };
-        Ok(Self { model, design, promise: None, metric, scales, certificate: None })
+        let rounded = match (design.rule, design.chain_weight, design.distance) {
+            (Rule::PermuteAndFlip, ChainWeight::ZERO, Distance::Directed) => {
+                model.rounded_directed()
+            }
+            (Rule::PermuteAndFlip, ChainWeight::ZERO, Distance::Symmetric) => {
+                model.rounded_symmetric()
+            }
+            _ => None,
+        };
+        Ok(Self { model, design, promise: None, metric, rounded, scales, certificate: None })
     }
 
     /// What is certified of the scale of each last released state, for mechanisms that go by cells.
@@ -244,13 +297,13 @@ impl Mechanism {
     /// The scale η in force when the last released state is `previous`.
     #[must_use]
     pub fn scale(&self, previous: StateId) -> CostScale {
-        self.scale_and_coin(previous).0
+        self.scale_after(previous).cost
     }
 
-    fn scale_and_coin(&self, previous: StateId) -> (CostScale, ExpCoin) {
+    fn scale_after(&self, previous: StateId) -> &Scale {
         match &self.scales {
-            Scales::Uniform(scale, coin) => (*scale, *coin),
-            Scales::PerState(all) => all[previous.index()],
+            Scales::Uniform(scale) => scale,
+            Scales::PerState(all) => &all[previous.index()],
         }
     }
 
@@ -266,14 +319,30 @@ impl Mechanism {
         words: &mut impl Words,
         workspace: &mut Workspace,
     ) -> StateId {
-        let (scale, coin) = self.scale_and_coin(previous);
-        let least = self.fill_costs(previous, real, scale, workspace);
-        let Workspace { costs, flips, halvings, .. } = workspace;
+        let scale = self.scale_after(previous);
+        let candidates = self.model.chain().successors(previous);
         let taken = match self.design.rule {
-            Rule::PermuteAndFlip => permute_and_flip::select(costs, least, &coin, flips, words),
-            Rule::Exponential => exponential::select(costs, least, &coin, halvings, words),
+            Rule::PermuteAndFlip => {
+                let rounded =
+                    self.rounded.as_deref().map(|rows| rows.at(previous, candidates, real));
+                // Before bits are drawn, so that they are drawn while memory answers.
+                rounded.inspect(|rounded| rounded.read(&mut workspace.rounded));
+                workspace.flips.draw(candidates.len(), words);
+                let by_rounded = |rounded| scale.flip_by_rounded(rounded, workspace, words);
+                if !rounded.is_some_and(by_rounded) {
+                    let least = self.fill_costs(previous, real, scale.cost, workspace);
+                    let Workspace { costs, flips, .. } = workspace;
+                    scale.coin.flip_all(costs, least, flips, words);
+                }
+                workspace.flips.choose(words)
+            }
+            Rule::Exponential => {
+                let least = self.fill_costs(previous, real, scale.cost, workspace);
+                let Workspace { costs, halvings, .. } = workspace;
+                exponential::select(costs, least, &scale.coin, halvings, words)
+            }
         };
-        self.model.chain().successors(previous)[taken]
+        candidates[taken]
     }
 
     /// Puts the costs of all candidates into the workspace, and gives the smallest.
@@ -309,7 +378,7 @@ impl Mechanism {
     /// The logarithms of [`Mechanism::kernel`]. They are finite however small a probability is.
     #[must_use]
     pub fn log_kernel(&self, previous: StateId, real: StateId) -> Vec<f64> {
-        let (scale, _) = self.scale_and_coin(previous);
+        let scale = self.scale(previous);
         let mut space = Workspace::default();
         self.fill_costs(previous, real, scale, &mut space);
         let mut out = vec![0.0; space.costs.len()];
@@ -320,7 +389,7 @@ impl Mechanism {
     /// How much each candidate costs above the cheapest, over the denominator of
     /// [`Mechanism::scale`]. Real states with equal answers have equal kernels, exactly.
     pub(crate) fn excess_costs(&self, previous: StateId, real: StateId) -> Vec<u64> {
-        let (scale, _) = self.scale_and_coin(previous);
+        let scale = self.scale(previous);
         let mut space = Workspace::default();
         let least = self.fill_costs(previous, real, scale, &mut space);
         space.costs.iter_mut().for_each(|cost| *cost -= least);
@@ -330,22 +399,18 @@ impl Mechanism {
     /// The same mechanism with every scale times a factor, rounded down. It keeps the promise in
     /// name; the caller has to check that it keeps it in fact.
     pub(crate) fn rescaled(&self, factor: Rational) -> Self {
-        let times = |(scale, _): (CostScale, ExpCoin)| {
-            let eta = scale.eta();
+        let times = |scale: &Scale| {
+            let eta = scale.cost.eta();
             let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
             let eta = Rational::floor_to_32_bits(
                 product(eta.numerator(), factor.numerator()),
                 product(eta.denominator(), factor.denominator()),
             );
-            let scale = CostScale::new(eta, self.design.chain_weight);
-            (scale, ExpCoin::new(scale.denominator()))
+            Scale::new(CostScale::new(eta, self.design.chain_weight))
         };
         let scales = match &self.scales {
-            Scales::Uniform(scale, coin) => {
-                let (scale, coin) = times((*scale, *coin));
-                Scales::Uniform(scale, coin)
-            }
-            Scales::PerState(all) => Scales::PerState(all.iter().copied().map(times).collect()),
+            Scales::Uniform(scale) => Scales::Uniform(times(scale)),
+            Scales::PerState(all) => Scales::PerState(all.iter().map(times).collect()),
         };
         Self { scales, certificate: None, ..self.clone() }
     }
@@ -359,7 +424,7 @@ impl Mechanism {
         space: &mut KernelWorkspace,
         out: &mut [f64],
     ) {
-        let (scale, _) = self.scale_and_coin(previous);
+        let scale = self.scale(previous);
         let least = self.fill_costs(previous, real, scale, &mut space.costs);
         let costs = &space.costs.costs;
         let per_unit = 1.0 / scale.denominator() as f64;
@@ -388,8 +453,8 @@ impl Mechanism {
             }
         };
         match &self.scales {
-            Scales::Uniform(only, _) => scale(*only),
-            Scales::PerState(all) => all.iter().for_each(|(each, _)| scale(*each)),
+            Scales::Uniform(only) => scale(only.cost),
+            Scales::PerState(all) => all.iter().for_each(|each| scale(each.cost)),
         }
         *hasher.finalize().as_bytes()
     }

@@ -32,25 +32,11 @@
 //! that would be accepted. So every candidate's coin is flipped, and one of the accepted is drawn:
 //! the same distribution, without the order. Coins and the draw are exact, and costs are whole
 //! numbers. Four coins share one word of randomness, sixteen bits each, and the few that sixteen bits
-//! do not settle draw more.
+//! do not settle draw more. Where distances come from a table and are all there is to the costs, coins
+//! are first looked at with rounded distances, which are nearer at hand; a coin they settle has landed
+//! as it would by the exact ones, and the others go on with those.
 
 use std::sync::OnceLock;
-
-use crate::random::{ExpCoin, Flips, Words, uniform_below};
-
-/// Samples the rule: the place of the candidate that was taken. `least` is the smallest cost.
-#[inline]
-pub(super) fn select(
-    costs: &[u64],
-    least: u64,
-    coin: &ExpCoin,
-    flips: &mut Flips,
-    words: &mut impl Words,
-) -> usize {
-    let flips = coin.flip_all(costs, least, flips, words);
-    // The cheapest is always among them.
-    flips.place_of_heads(uniform_below(words, u64::from(flips.heads())) as u32)
-}
 
 /// The logarithms of the outcome probabilities, given how much each candidate costs above the
 /// cheapest, in nats.

@@ -12,16 +12,18 @@ use super::Words;
 /// If `bound` is zero.
 #[inline]
 pub fn uniform_below(words: &mut impl Words, bound: u64) -> u64 {
+    if bound == 1 { 0 } else { uniform_below_starting(words.word(), words, bound) }
+}
+
+/// The same with the first word drawn already.
+#[inline]
+pub(crate) fn uniform_below_starting(first: u64, words: &mut impl Words, bound: u64) -> u64 {
     assert!(bound > 0, "there is no number below zero");
-    if bound == 1 {
-        return 0;
-    }
-    let draw = |words: &mut _| u128::from(Words::word(words)) * u128::from(bound);
-    let mut product = draw(words);
+    let mut product = u128::from(first) * u128::from(bound);
     if (product as u64) < bound {
         let threshold = bound.wrapping_neg() % bound;
         while (product as u64) < threshold {
-            product = draw(words);
+            product = u128::from(words.word()) * u128::from(bound);
         }
     }
     (product >> 64) as u64

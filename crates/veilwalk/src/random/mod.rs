@@ -15,6 +15,8 @@ mod source;
 pub use coin::ExpCoin;
 pub(crate) use coin::Flips;
 pub use index::uniform_below;
+use index::uniform_below_starting;
+pub(crate) use sixteen_bits::{COINS, RoundedUnit, UnitExponent};
 pub use source::{
     Randomness, Secret, SecretTooShort, Source, SourceKind, Stream, Unavailable, WalkKey,
 };

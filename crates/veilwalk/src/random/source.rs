@@ -19,7 +19,6 @@
 //! is drawn without reference to the real walk, and so is its stream.
 
 use chacha20::ChaCha20Rng;
-use pulp::bytemuck;
 use rand_core::{Rng, SeedableRng};
 use thiserror::Error;
 
