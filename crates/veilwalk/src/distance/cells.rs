@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -101,7 +101,8 @@ impl Cells {
             smallest.clear();
             smallest.resize(states, Nats::MAX);
             for (place, y) in by_preference(chain, StateId::new(z)).into_iter().rev() {
-                take_nearer(by.to(y), place, smallest, row);
+                let distances = by.to(y);
+                Arch::new().dispatch(TakeNearer { distances, place, smallest, best: row });
             }
         });
         Ok(Self::with_answers(chain, symmetric, best.into()))
@@ -241,7 +242,8 @@ impl Cells {
         out.resize(successors.len(), [Nats::MAX; TILE]);
         let best = &self.best[z * self.states..][..self.states];
         for run in order.chunk_by(|&a, &b| best[usize::from(a)] == best[usize::from(b)]) {
-            out[usize::from(best[usize::from(run[0])])] = smallest(tile, run);
+            out[usize::from(best[usize::from(run[0])])] =
+                Arch::new().dispatch(Smallest { tile, rows: run });
         }
         // The nearest state of a cell that has states is never at the ceiling from everything, so
         // a row that is still untouched is an empty cell: the candidate stands for itself.
@@ -263,16 +265,25 @@ impl Cells {
     }
 }
 
-/// The smallest entry of each column, over some rows of the tile.
-fn smallest(tile: &[[Nats; TILE]], rows: &[u16]) -> [Nats; TILE] {
-    Arch::new().dispatch(|| {
+/// The smallest entry of each column, over some rows of the tile, in whatever vector registers the
+/// machine has.
+struct Smallest<'a> {
+    tile: &'a [[Nats; TILE]],
+    rows: &'a [u16],
+}
+
+impl WithSimd for Smallest<'_> {
+    type Output = [Nats; TILE];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [Nats; TILE] {
         let mut least = [Nats::MAX; TILE];
-        for &x in rows {
-            let row = &tile[usize::from(x)];
+        for &x in self.rows {
+            let row = &self.tile[usize::from(x)];
             least.iter_mut().zip(row).for_each(|(a, b)| *a = (*a).min(*b));
         }
         least
-    })
+    }
 }
 
 /// Columns worked on at a time: 512 bytes of a row, so that the rows of four thousand states take
@@ -281,14 +292,25 @@ const TILE: usize = 128;
 
 /// Gives the candidate at this place every state that is at most as far from it as from the best one
 /// so far. Called with the least preferred first, so that of equals the preferred one is kept.
-fn take_nearer(distances: &[Nats], place: u16, smallest: &mut [Nats], best: &mut [u16]) {
-    Arch::new().dispatch(|| {
+struct TakeNearer<'a> {
+    distances: &'a [Nats],
+    place: u16,
+    smallest: &'a mut [Nats],
+    best: &'a mut [u16],
+}
+
+impl WithSimd for TakeNearer<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { distances, place, smallest, best } = self;
         for ((&d, smallest), best) in distances.iter().zip(smallest).zip(best) {
             let nearer = d <= *smallest;
             *smallest = if nearer { d } else { *smallest };
             *best = if nearer { place } else { *best };
         }
-    });
+    }
 }
 
 /// The successors of a state with their places, likelier ones first, then by state order.
