@@ -1,13 +1,13 @@
 //! A progress bar for work that takes longer than a second, and a way out of it.
 //!
 //! The bar is on standard error and only in a terminal. Ctrl-C asks the work to stop where it can
-//! do so cleanly; a second one, or one while we wait for input, ends the program at once. Neither
-//! leaves a temporary file behind.
+//! do so cleanly; a second one, or one while nothing listens or we wait for input, ends the program
+//! at once. Neither leaves a temporary file behind.
 
 use std::io::{self, IsTerminal, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,10 +23,12 @@ use crate::{args, terminal};
 pub(crate) const STOPPED: u8 = 130;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+/// How many there are that look at [`stop_requested`].
+static LISTENERS: AtomicUsize = AtomicUsize::new(0);
 static WAITING: AtomicBool = AtomicBool::new(false);
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Whether Ctrl-C was pressed, once [`listen`] has been called.
+/// Whether Ctrl-C was pressed, once someone listens.
 pub(crate) fn stop_requested() -> bool {
     STOP.load(Ordering::SeqCst)
 }
@@ -34,6 +36,7 @@ pub(crate) fn stop_requested() -> bool {
 /// Names the temporary file to remove if the program has to end at once.
 pub(crate) fn remove_when_stopped(path: &Path) {
     *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
+    handle_interrupts();
 }
 
 /// Input that may keep us waiting for longer than someone who wants to stop.
@@ -54,11 +57,34 @@ impl<R: Read> Read for Waiting<R> {
 
 /// From here on the first Ctrl-C is a request and the second an order.
 pub(crate) fn listen() {
+    std::mem::forget(Listening::start());
+}
+
+/// While it lives, the first Ctrl-C is a request.
+struct Listening;
+
+impl Listening {
+    fn start() -> Self {
+        LISTENERS.fetch_add(1, Ordering::SeqCst);
+        handle_interrupts();
+        Self
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        LISTENERS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn handle_interrupts() {
     static ONCE: OnceLock<()> = OnceLock::new();
     ONCE.get_or_init(|| {
         // Where no handler can be set, Ctrl-C ends the program as it always does.
         let _ = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::SeqCst) || WAITING.load(Ordering::SeqCst) {
+            let asked_before = STOP.swap(true, Ordering::SeqCst);
+            let heard = LISTENERS.load(Ordering::SeqCst) > 0 && !WAITING.load(Ordering::SeqCst);
+            if asked_before || !heard {
                 leave();
             }
         });
@@ -87,7 +113,7 @@ pub(crate) fn with_labelled_progress<T>(
     work: impl FnOnce(&(dyn Fn(&str, f64) -> ControlFlow<()> + Sync)) -> T,
 ) -> T {
     const PARTS: u64 = 1000;
-    listen();
+    let _listening = Listening::start();
     let started = Instant::now();
     let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::hidden());
     let style = ProgressStyle::with_template("{msg} {bar:30} {percent:>3} %, {eta} left");

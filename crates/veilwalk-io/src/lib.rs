@@ -73,6 +73,7 @@ pub use manifest::{
 pub use mechanism_file::{MechanismFile, ScaleFrom, ScaleMismatch, ScalePart};
 pub use model_file::{
     ModelProblem, chain_from_bytes, chain_to_bytes, is_model, read_model, write_model,
+    write_model_to,
 };
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput};

@@ -12,6 +12,7 @@ use super::DistanceTable;
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
 use crate::storage::Storage;
+use crate::watch::{Cancelled, Counter, Watch, unwatched};
 
 /// What "nearest" means when the right answer is chosen. The guarantee is the same either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -189,7 +190,21 @@ impl Cells {
     }
 
     fn table(&self) -> &[Nats] {
-        self.distances.get_or_init(|| self.compute().into())
+        if self.distances.get().is_none() {
+            let _ = self.make_distances(&unwatched);
+        }
+        self.distances.get().expect("just made")
+    }
+
+    /// Makes the distances, unless they are there.
+    ///
+    /// Nobody waits for another thread that makes them as well: that thread may wait for work which
+    /// the waiting one was to do.
+    pub(crate) fn make_distances(&self, watch: Watch<'_>) -> Result<(), Cancelled> {
+        if self.distances.get().is_none() {
+            let _ = self.distances.set(self.compute(watch)?.into());
+        }
+        Ok(())
     }
 
     /// All distances to cells: for each last state, the smallest of the rows of the symmetric table
@@ -200,8 +215,9 @@ impl Cells {
     /// |S|³ minima of whole numbers, in runs of [`TILE`] that the compiler turns into vector
     /// instructions. The columns are taken tile by tile, so that the part of the table in use stays
     /// in the cache while all last states go through it.
-    fn compute(&self) -> Vec<Nats> {
+    fn compute(&self, watch: Watch<'_>) -> Result<Vec<Nats>, Cancelled> {
         let n = self.states;
+        let done = Counter::new(watch, 0.0..1.0, n.div_ceil(TILE) * n);
         let cells: Vec<Vec<u16>> = (0..n).into_par_iter().map(|z| self.members(z)).collect();
         let mut table = vec![Nats::ZERO; self.candidates.len() * n];
         let mut parts = Vec::with_capacity(n);
@@ -217,16 +233,18 @@ impl Cells {
             tile.par_iter_mut().enumerate().for_each(|(x, row)| {
                 row[..width].copy_from_slice(&self.symmetric.to(StateId::new(x))[first..][..width]);
             });
-            parts.par_iter_mut().enumerate().for_each_init(Vec::new, |nearest, (z, part)| {
+            let fill = |nearest: &mut Vec<[Nats; TILE]>, (z, part): (usize, &mut &mut [Nats])| {
                 self.fill_part(z, &cells[z], &tile, nearest);
                 let degree = nearest.len();
                 let columns = part[first * degree..][..width * degree].chunks_exact_mut(degree);
                 for (column, out) in columns.enumerate() {
                     out.iter_mut().zip(nearest.iter()).for_each(|(slot, row)| *slot = row[column]);
                 }
-            });
+                done.add(1)
+            };
+            parts.par_iter_mut().enumerate().try_for_each_init(Vec::new, fill)?;
         }
-        table
+        Ok(table)
     }
 
     /// For each successor of `z`, the smallest entry of the tile's rows in its cell.

@@ -36,6 +36,7 @@ use crate::distance::CellsTooLarge;
 use crate::model::{Model, TooLarge};
 use crate::nats::Nats;
 use crate::rational::{Rational, gcd};
+use crate::watch::Cancelled;
 
 /// Why a promise cannot be kept by a design on a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -72,6 +73,9 @@ pub enum ScaleError {
     /// The scale depends on the largest distance, which only a table of all distances tells.
     #[error(transparent)]
     NeedsTables(#[from] TooLarge),
+    /// Stopped on request.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// The scale that the theorem gives: ε over twice (or once) the sensitivity.

@@ -15,6 +15,7 @@ use crate::mechanism::{CostScale, Design, Promise, Rule, ScaleError, Unit, log_k
 use crate::model::Model;
 use crate::nats::Nats;
 use crate::rational::Rational;
+use crate::watch::{Cancelled, Counter, Watch};
 
 /// What is added to a computed loss, in nats, before it is compared with what is allowed.
 ///
@@ -80,6 +81,9 @@ pub(crate) fn allowed(promise: Promise) -> Rational {
     )
 }
 
+/// How much of the work it is, about, to make the distances to cells.
+const DISTANCES: f64 = 0.3;
+
 /// Scales for all last states.
 pub(in crate::mechanism) fn calibrated(
     model: &Model,
@@ -87,6 +91,7 @@ pub(in crate::mechanism) fn calibrated(
     design: Design,
     promise: Promise,
     calibration: Calibration,
+    watch: Watch<'_>,
 ) -> Result<Vec<CellScale>, ScaleError> {
     let lambda = allowed(promise);
     if lambda.numerator() == 0 {
@@ -101,15 +106,23 @@ pub(in crate::mechanism) fn calibrated(
             return Ok(vec![exact; model.chain().len()]);
         }
         Unit::Substitutions(_) => Vec::new(),
-        Unit::Radius(_) => pairs_by_distance(cells.symmetric()),
+        Unit::Radius(_) => {
+            cells.make_distances(&|done| watch(done * DISTANCES))?;
+            pairs_by_distance(cells.symmetric())
+        }
     };
     let states: Vec<StateId> = model.chain().states().collect();
-    Ok(states
+    let done = Counter::new(watch, DISTANCES..1.0, model.chain().transitions());
+    let scales: Result<Vec<CellScale>, Cancelled> = states
         .into_par_iter()
         .map(|z| {
-            State::new(model, cells, design, promise, lambda, &pairs, z).calibrate(calibration)
+            let state = State::new(model, cells, design, promise, lambda, &pairs, z);
+            let scale = state.calibrate(calibration);
+            done.add(state.weights.len())?;
+            Ok(scale)
         })
-        .collect())
+        .collect();
+    Ok(scales?)
 }
 
 /// All pairs of different states at a positive distance, closest first.
