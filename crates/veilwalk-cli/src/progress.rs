@@ -134,37 +134,94 @@ pub(crate) fn with_labelled_progress<T>(
     result
 }
 
-/// A bar for a release: by bytes of the file if its size is known, else a count of states.
+/// A bar for a release: by what share of the file it has come to if its size is known, else a count
+/// of states. Where nothing comes out before the walks are over, the bar first says how much has been
+/// read.
 pub(crate) fn releasing<T>(
     size: Option<u64>,
     work: impl FnOnce(&(dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync)) -> T,
 ) -> T {
+    const PARTS: u64 = 1000;
     let started = Instant::now();
-    let bar = ProgressBar::with_draw_target(size, ProgressDrawTarget::hidden());
+    let bar = ProgressBar::with_draw_target(size.map(|_| PARTS), ProgressDrawTarget::hidden());
     let template = match size {
-        Some(_) => "releasing {bar:30} {percent:>3} %, {msg}, {eta} left",
-        None => "releasing {spinner} {msg}",
+        Some(_) => "{prefix} {bar:30} {percent:>3} %, {msg}, {eta} left",
+        None => "{prefix} {spinner} {msg}",
     };
     let style = ProgressStyle::with_template(template);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let shown = AtomicBool::new(false);
+    // The first release, for the rate.
+    let since = Mutex::new(started);
     let result = work(&|progress| {
-        let seconds = started.elapsed().as_secs_f64();
-        if seconds > 1.0 && io::stderr().is_terminal() {
+        let stage = ReleaseStage::of(progress);
+        let mut since = since.lock().unwrap_or_else(PoisonError::into_inner);
+        if started.elapsed() > Duration::from_secs(1) && io::stderr().is_terminal() {
             if !shown.swap(true, Ordering::Relaxed) {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
             }
-            let (states, rate) = (
-                args::counted(progress.states as usize, "state"),
-                args::rate(progress.states, seconds),
-            );
-            bar.set_message(format!("{states}, {rate} a second"));
-            bar.set_position(if size.is_some() { progress.bytes } else { progress.states });
+            if bar.prefix() != stage.label() {
+                bar.set_prefix(stage.label());
+                bar.reset_eta();
+            }
+            bar.set_message(stage.in_words(progress, since.elapsed().as_secs_f64()));
+            bar.set_position(match size {
+                Some(size) => (stage.share(progress, size) * PARTS as f64) as u64,
+                None => progress.states + progress.waiting,
+            });
+        }
+        if stage == ReleaseStage::Reading {
+            *since = Instant::now();
         }
         if stop_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish_and_clear();
     result
+}
+
+/// What a release is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReleaseStage {
+    /// All that has been read waits.
+    Reading,
+    Releasing,
+}
+
+impl ReleaseStage {
+    fn of(progress: ReleaseProgress) -> Self {
+        match progress {
+            ReleaseProgress { states: 0, waiting: 1.., .. } => Self::Reading,
+            _ => Self::Releasing,
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Reading => "reading",
+            Self::Releasing => "releasing",
+        }
+    }
+
+    fn share(self, progress: ReleaseProgress, size: u64) -> f64 {
+        match self {
+            Self::Reading => ReleaseProgress { waiting: 0, ..progress }.share_of(size),
+            Self::Releasing => progress.share_of(size),
+        }
+    }
+
+    fn in_words(self, progress: ReleaseProgress, seconds: f64) -> String {
+        let counted = |count: u64| args::counted(count as usize, "state");
+        let ReleaseProgress { states, waiting, .. } = progress;
+        let rate = args::rate(states, seconds);
+        match (self, waiting) {
+            (Self::Reading, _) => counted(waiting),
+            (Self::Releasing, 0) => format!("{}, {rate} a second", counted(states)),
+            (Self::Releasing, _) => {
+                let waiting = args::thousands(waiting as usize);
+                format!("{}, {waiting} waiting, {rate} a second", counted(states))
+            }
+        }
+    }
 }
 
 /// The same for one stage of an analysis.
@@ -181,4 +238,29 @@ pub(crate) fn observed_stages<T>(work: impl FnOnce(Observer<'_>) -> T) -> T {
             tell(&progress.stage.to_string(), progress.done as f64 / progress.total.max(1) as f64)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_that_waits_for_walks_to_end_is_not_done_when_all_is_read() {
+        let at = |bytes, states, waiting| {
+            let progress = ReleaseProgress { bytes, states, waiting };
+            let stage = ReleaseStage::of(progress);
+            let percent = (stage.share(progress, 1000) * 100.0).round();
+            format!("{} {percent} %, {}", stage.label(), stage.in_words(progress, 2.0))
+        };
+        assert_eq!(at(250, 0, 5_000), "reading 25 %, 5,000 states");
+        assert_eq!(at(1000, 0, 20_000), "reading 100 %, 20,000 states");
+        assert_eq!(
+            at(1000, 5_000, 15_000),
+            "releasing 25 %, 5,000 states, 15,000 waiting, 2,500 a second"
+        );
+        assert_eq!(at(1000, 20_000, 0), "releasing 100 %, 20,000 states, 10,000 a second");
+        // One state at a time, nothing waits.
+        assert_eq!(at(250, 5_000, 0), "releasing 25 %, 5,000 states, 2,500 a second");
+        assert_eq!(at(0, 0, 0), "releasing 0 %, 0 states, 0 a second");
+    }
 }

@@ -43,7 +43,8 @@ pub fn release_rows<R: Read, W: Write>(
     let mut ended: HashSet<String> = HashSet::new();
     let mut rows = 0;
     while let Some(row) = reader.next_row()? {
-        let progress = ReleaseProgress { bytes: 0, states: tally.states };
+        let waiting = rows - tally.states;
+        let progress = ReleaseProgress { bytes: 0, states: tally.states, waiting };
         if (release.watch)(progress).is_break() {
             return Err(ReleaseError::Stopped);
         }
