@@ -15,7 +15,7 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use veilwalk::analysis::{Observer, Progress};
 
-use veilwalk_io::ReleaseProgress;
+use veilwalk_io::{ReleaseProgress, ReleaseStage};
 
 use crate::{args, terminal};
 
@@ -135,8 +135,7 @@ pub(crate) fn with_labelled_progress<T>(
 }
 
 /// A bar for a release: by what share of the file it has come to if its size is known, else a count
-/// of states. Where nothing comes out before the walks are over, the bar first says how much has been
-/// read.
+/// of states. Where most has to wait until the walks are over, the bar first says how much has been read.
 pub(crate) fn releasing<T>(
     size: Option<u64>,
     work: impl FnOnce(&(dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync)) -> T,
@@ -151,27 +150,30 @@ pub(crate) fn releasing<T>(
     let style = ProgressStyle::with_template(template);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let shown = AtomicBool::new(false);
-    // The first release, for the rate.
-    let since = Mutex::new(started);
+    // Since when states come out, and how many had before: for the rate.
+    let since = Mutex::new((started, 0));
     let result = work(&|progress| {
-        let stage = ReleaseStage::of(progress);
+        let showing = Showing::of(progress);
         let mut since = since.lock().unwrap_or_else(PoisonError::into_inner);
         if started.elapsed() > Duration::from_secs(1) && io::stderr().is_terminal() {
             if !shown.swap(true, Ordering::Relaxed) {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
             }
-            if bar.prefix() != stage.label() {
-                bar.set_prefix(stage.label());
+            if bar.prefix() != showing.label() {
+                bar.set_prefix(showing.label());
                 bar.reset_eta();
             }
-            bar.set_message(stage.in_words(progress, since.elapsed().as_secs_f64()));
+            let (from, before) = *since;
+            let rate =
+                args::rate(progress.states.saturating_sub(before), from.elapsed().as_secs_f64());
+            bar.set_message(showing.in_words(progress, &rate));
             bar.set_position(match size {
-                Some(size) => (stage.share(progress, size) * PARTS as f64) as u64,
+                Some(size) => (showing.share(progress, size) * PARTS as f64) as u64,
                 None => progress.states + progress.waiting,
             });
         }
-        if stage == ReleaseStage::Reading {
-            *since = Instant::now();
+        if showing == Showing::Reading {
+            *since = (Instant::now(), progress.states);
         }
         if stop_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -179,18 +181,19 @@ pub(crate) fn releasing<T>(
     result
 }
 
-/// What a release is at.
+/// What the bar of a release shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ReleaseStage {
-    /// All that has been read waits.
+enum Showing {
+    /// Most of what has been read waits.
     Reading,
     Releasing,
 }
 
-impl ReleaseStage {
+impl Showing {
     fn of(progress: ReleaseProgress) -> Self {
-        match progress {
-            ReleaseProgress { states: 0, waiting: 1.., .. } => Self::Reading,
+        let waits = progress.waiting > progress.states;
+        match (progress.stage, waits) {
+            (ReleaseStage::Reading, true) => Self::Reading,
             _ => Self::Releasing,
         }
     }
@@ -209,12 +212,11 @@ impl ReleaseStage {
         }
     }
 
-    fn in_words(self, progress: ReleaseProgress, seconds: f64) -> String {
+    fn in_words(self, progress: ReleaseProgress, rate: &str) -> String {
         let counted = |count: u64| args::counted(count as usize, "state");
         let ReleaseProgress { states, waiting, .. } = progress;
-        let rate = args::rate(states, seconds);
         match (self, waiting) {
-            (Self::Reading, _) => counted(waiting),
+            (Self::Reading, _) => counted(states + waiting),
             (Self::Releasing, 0) => format!("{}, {rate} a second", counted(states)),
             (Self::Releasing, _) => {
                 let waiting = args::thousands(waiting as usize);
@@ -246,21 +248,25 @@ mod tests {
 
     #[test]
     fn a_release_that_waits_for_walks_to_end_is_not_done_when_all_is_read() {
-        let at = |bytes, states, waiting| {
-            let progress = ReleaseProgress { bytes, states, waiting };
-            let stage = ReleaseStage::of(progress);
-            let percent = (stage.share(progress, 1000) * 100.0).round();
-            format!("{} {percent} %, {}", stage.label(), stage.in_words(progress, 2.0))
+        use ReleaseStage::{Reading, Rest};
+        let at = |bytes, states, waiting, stage| {
+            let progress = ReleaseProgress { bytes, states, waiting, stage };
+            let showing = Showing::of(progress);
+            let percent = (showing.share(progress, 1000) * 100.0).round();
+            format!("{} {percent} %, {}", showing.label(), showing.in_words(progress, "50"))
         };
-        assert_eq!(at(250, 0, 5_000), "reading 25 %, 5,000 states");
-        assert_eq!(at(1000, 0, 20_000), "reading 100 %, 20,000 states");
-        assert_eq!(
-            at(1000, 5_000, 15_000),
-            "releasing 25 %, 5,000 states, 15,000 waiting, 2,500 a second"
-        );
-        assert_eq!(at(1000, 20_000, 0), "releasing 100 %, 20,000 states, 10,000 a second");
-        // One state at a time, nothing waits.
-        assert_eq!(at(250, 5_000, 0), "releasing 25 %, 5,000 states, 2,500 a second");
-        assert_eq!(at(0, 0, 0), "releasing 0 %, 0 states, 0 a second");
+        // Of walks that are released as a whole, only the first states come out at once.
+        assert_eq!(at(250, 100, 4_900, Reading), "reading 25 %, 5,000 states");
+        assert_eq!(at(1000, 400, 19_600, Reading), "reading 100 %, 20,000 states");
+        let rest = at(1000, 400, 19_600, Rest);
+        assert_eq!(rest, "releasing 2 %, 400 states, 19,600 waiting, 50 a second");
+        let rest = at(1000, 5_000, 15_000, Rest);
+        assert_eq!(rest, "releasing 25 %, 5,000 states, 15,000 waiting, 50 a second");
+        assert_eq!(at(1000, 20_000, 0, Rest), "releasing 100 %, 20,000 states, 50 a second");
+        // In short blocks little waits, and one state at a time nothing does.
+        let blocks = at(500, 4_000, 1_000, Reading);
+        assert_eq!(blocks, "releasing 40 %, 4,000 states, 1,000 waiting, 50 a second");
+        assert_eq!(at(250, 5_000, 0, Reading), "releasing 25 %, 5,000 states, 50 a second");
+        assert_eq!(at(0, 0, 0, Reading), "releasing 0 %, 0 states, 50 a second");
     }
 }

@@ -79,7 +79,7 @@ pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
-    Charge, Grouping, ReleaseError, ReleaseOutput, ReleaseProgress, Releasing, Tally,
+    Charge, Grouping, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage, Releasing, Tally,
     UnknownStates, WalkInput, WalkRelease, Watch, release_rows,
 };
 pub use release_writer::ReleaseWriter;

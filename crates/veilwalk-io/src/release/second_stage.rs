@@ -6,7 +6,6 @@ use hashbrown::HashTable;
 use rayon::prelude::*;
 use veilwalk::session::BlockReleaser;
 
-use super::ReleaseError;
 use super::answer::Answer;
 use super::batch::Batch;
 use super::block_shard::{BlockShard, Emission, Waiting, chunks};
@@ -16,6 +15,7 @@ use super::input::Known;
 use super::shard::{PartPlace, PerThread, Refused, Shard};
 use super::sink::Piece;
 use super::work::{Parsed, Reached, ReleasedPart, Work, blocks};
+use super::{ReleaseError, ReleaseStage};
 use crate::columns::Shape;
 use crate::read_error::{ReadError, ReadErrorKind};
 
@@ -162,7 +162,7 @@ impl Engine<'_> {
         waiting.sort_by_key(|walk| walk.since);
         let mut pieces = chunks(waiting, ROWS).into_iter().peekable();
         while pieces.peek().is_some() {
-            out.watch(self.release)?;
+            out.watch_at(out.states, ReleaseStage::Rest, self.release)?;
             let round: Vec<_> = pieces.by_ref().take(self.round).collect();
             let (released, told) = (AtomicU64::new(out.states), &*out);
             // Long before a round is over: a state may take a millisecond.
@@ -171,7 +171,7 @@ impl Engine<'_> {
                 let emission = walk.finish(releaser);
                 let states = released.fetch_add(rows, Ordering::Relaxed) + rows;
                 if states / TELL_AFTER > (states - rows) / TELL_AFTER {
-                    told.watch_at(states, self.release)?;
+                    told.watch_at(states, ReleaseStage::Rest, self.release)?;
                 }
                 Ok(emission)
             };

@@ -390,16 +390,21 @@ impl WithSimd for LogTotal<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
         let Self { distances, offsets, per_unit } = self;
-        let costs = || {
-            let both = distances.iter().zip(offsets);
-            both.map(|(d, offset)| f64::from(d.units()) * per_unit + offset)
-        };
-        let least =
-            costs().fold(f64::INFINITY, |least, cost| if cost < least { cost } else { least });
-        // Four sums, so that the compiler may keep them in one register.
+        // Four minima and four sums, so that the compiler may keep them in one register.
+        let smaller = |a: f64, b: f64| if a < b { a } else { b };
+        let mut smallest = [f64::INFINITY; 4];
         let mut totals = [0f64; 4];
         let (chunks, rest) = distances.as_chunks::<4>();
         let (offset_chunks, offset_rest) = offsets.as_chunks::<4>();
+        for (chunk, offset) in chunks.iter().zip(offset_chunks) {
+            for ((smallest, d), offset) in smallest.iter_mut().zip(chunk).zip(offset) {
+                *smallest = smaller(f64::from(d.units()) * per_unit + offset, *smallest);
+            }
+        }
+        for (d, offset) in rest.iter().zip(offset_rest) {
+            smallest[0] = smaller(f64::from(d.units()) * per_unit + offset, smallest[0]);
+        }
+        let least = smallest.into_iter().fold(f64::INFINITY, smaller);
         for (chunk, offset) in chunks.iter().zip(offset_chunks) {
             for ((total, d), offset) in totals.iter_mut().zip(chunk).zip(offset) {
                 *total += exp_minus(f64::from(d.units()) * per_unit + offset - least);
