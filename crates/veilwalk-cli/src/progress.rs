@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use veilwalk::analysis::{Observer, Progress};
 
 use veilwalk_io::{ReleaseProgress, ReleaseStage};
@@ -144,36 +144,31 @@ pub(crate) fn releasing<T>(
     let started = Instant::now();
     let bar = ProgressBar::with_draw_target(size.map(|_| PARTS), ProgressDrawTarget::hidden());
     let template = match size {
-        Some(_) => "{prefix} {bar:30} {percent:>3} %, {msg}, {eta} left",
+        Some(_) => "{prefix} {bar:30} {percent:>3} %, {msg}",
         None => "{prefix} {spinner} {msg}",
     };
     let style = ProgressStyle::with_template(template);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let shown = AtomicBool::new(false);
-    // Since when states come out, and how many had before: for the rate.
-    let since = Mutex::new((started, 0));
+    // When what is shown began, and how far the release was.
+    let began = Mutex::new((Showing::Releasing, started, ReleaseProgress::default()));
     let result = work(&|progress| {
         let showing = Showing::of(progress);
-        let mut since = since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut began = began.lock().unwrap_or_else(PoisonError::into_inner);
+        if began.0 != showing {
+            *began = (showing, Instant::now(), progress);
+        }
         if started.elapsed() > Duration::from_secs(1) && io::stderr().is_terminal() {
             if !shown.swap(true, Ordering::Relaxed) {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
             }
-            if bar.prefix() != showing.label() {
-                bar.set_prefix(showing.label());
-                bar.reset_eta();
-            }
-            let (from, before) = *since;
-            let rate =
-                args::rate(progress.states.saturating_sub(before), from.elapsed().as_secs_f64());
-            bar.set_message(showing.in_words(progress, &rate));
+            let (_, since, before) = *began;
+            bar.set_prefix(showing.label());
+            bar.set_message(showing.in_words(progress, before, since.elapsed(), size));
             bar.set_position(match size {
                 Some(size) => (showing.share(progress, size) * PARTS as f64) as u64,
                 None => progress.states + progress.waiting,
             });
-        }
-        if showing == Showing::Reading {
-            *since = (Instant::now(), progress.states);
         }
         if stop_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -212,17 +207,35 @@ impl Showing {
         }
     }
 
-    fn in_words(self, progress: ReleaseProgress, rate: &str) -> String {
+    /// States, their rate and the time left, by what was done in this time since it was at `before`.
+    fn in_words(
+        self,
+        progress: ReleaseProgress,
+        before: ReleaseProgress,
+        time: Duration,
+        size: Option<u64>,
+    ) -> String {
         let counted = |count: u64| args::counted(count as usize, "state");
         let ReleaseProgress { states, waiting, .. } = progress;
-        match (self, waiting) {
-            (Self::Reading, _) => counted(states + waiting),
-            (Self::Releasing, 0) => format!("{}, {rate} a second", counted(states)),
-            (Self::Releasing, _) => {
-                let waiting = args::thousands(waiting as usize);
-                format!("{}, {waiting} waiting, {rate} a second", counted(states))
+        let mut words = match self {
+            Self::Reading => counted(states + waiting),
+            Self::Releasing => {
+                let mut words = counted(states);
+                if waiting > 0 {
+                    words += &format!(", {} waiting", args::thousands(waiting as usize));
+                }
+                let more = states.saturating_sub(before.states);
+                words + &format!(", {} a second", args::rate(more, time.as_secs_f64()))
+            }
+        };
+        if let Some(size) = size {
+            let (from, to) = (self.share(before, size), self.share(progress, size));
+            let left = time.as_secs_f64() * (1.0 - to).max(0.0) / (to - from);
+            if let Ok(left) = Duration::try_from_secs_f64(left) {
+                words += &format!(", {:#} left", HumanDuration(left));
             }
         }
+        words
     }
 }
 
@@ -249,24 +262,37 @@ mod tests {
     #[test]
     fn a_release_that_waits_for_walks_to_end_is_not_done_when_all_is_read() {
         use ReleaseStage::{Reading, Rest};
-        let at = |bytes, states, waiting, stage| {
+        let nothing = ReleaseProgress::default();
+        let after = |before, bytes, states, waiting, stage| {
             let progress = ReleaseProgress { bytes, states, waiting, stage };
             let showing = Showing::of(progress);
             let percent = (showing.share(progress, 1000) * 100.0).round();
-            format!("{} {percent} %, {}", showing.label(), showing.in_words(progress, "50"))
+            let time = Duration::from_secs(20);
+            let words = showing.in_words(progress, before, time, Some(1000));
+            format!("{} {percent} %, {words}", showing.label())
         };
         // Of walks that are released as a whole, only the first states come out at once.
-        assert_eq!(at(250, 100, 4_900, Reading), "reading 25 %, 5,000 states");
-        assert_eq!(at(1000, 400, 19_600, Reading), "reading 100 %, 20,000 states");
-        let rest = at(1000, 400, 19_600, Rest);
-        assert_eq!(rest, "releasing 2 %, 400 states, 19,600 waiting, 50 a second");
-        let rest = at(1000, 5_000, 15_000, Rest);
-        assert_eq!(rest, "releasing 25 %, 5,000 states, 15,000 waiting, 50 a second");
-        assert_eq!(at(1000, 20_000, 0, Rest), "releasing 100 %, 20,000 states, 50 a second");
+        let read = after(nothing, 250, 100, 4_900, Reading);
+        assert_eq!(read, "reading 25 %, 5,000 states, 60s left");
+        let read = after(nothing, 1000, 400, 19_600, Reading);
+        assert_eq!(read, "reading 100 %, 20,000 states, 0s left");
+        let all = ReleaseProgress { bytes: 1000, states: 400, waiting: 19_600, stage: Rest };
+        let rest = after(all, 1000, 400, 19_600, Rest);
+        assert_eq!(rest, "releasing 2 %, 400 states, 19,600 waiting, 0 a second");
+        let rest = after(all, 1000, 5_300, 14_700, Rest);
+        assert_eq!(rest, "releasing 27 %, 5,300 states, 14,700 waiting, 245 a second, 60s left");
+        let rest = after(all, 1000, 20_000, 0, Rest);
+        assert_eq!(rest, "releasing 100 %, 20,000 states, 980 a second, 0s left");
         // In short blocks little waits, and one state at a time nothing does.
-        let blocks = at(500, 4_000, 1_000, Reading);
-        assert_eq!(blocks, "releasing 40 %, 4,000 states, 1,000 waiting, 50 a second");
-        assert_eq!(at(250, 5_000, 0, Reading), "releasing 25 %, 5,000 states, 50 a second");
-        assert_eq!(at(0, 0, 0, Reading), "releasing 0 %, 0 states, 50 a second");
+        let blocks = after(nothing, 500, 4_000, 1_000, Reading);
+        assert_eq!(blocks, "releasing 40 %, 4,000 states, 1,000 waiting, 200 a second, 30s left");
+        let steps = after(nothing, 250, 5_000, 0, Reading);
+        assert_eq!(steps, "releasing 25 %, 5,000 states, 250 a second, 60s left");
+        let steps = after(nothing, 0, 0, 0, Reading);
+        assert_eq!(steps, "releasing 0 %, 0 states, 0 a second");
+        // Without a size nobody knows how long it takes.
+        let progress = ReleaseProgress { states: 5_000, ..nothing };
+        let words = Showing::Releasing.in_words(progress, nothing, Duration::from_secs(20), None);
+        assert_eq!(words, "5,000 states, 250 a second");
     }
 }

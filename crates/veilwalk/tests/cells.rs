@@ -265,7 +265,7 @@ fn making_cells_tells_how_far_it_is_and_can_be_stopped_anywhere() {
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
         assert!(shares[0] < 0.05 && shares.iter().any(|share| *share > 1.0 - 1e-9));
 
-        for stop_at in [0.0, 0.1, 0.29, 0.31, 0.7] {
+        for stop_at in [0.0, 0.1, 0.19, 0.21, 0.7] {
             let model = model();
             let told_after = AtomicUsize::new(0);
             let watch = |share: f64| {

@@ -82,7 +82,7 @@ pub(crate) fn allowed(promise: Promise) -> Rational {
 }
 
 /// How much of the work it is, about, to make the distances to cells.
-const DISTANCES: f64 = 0.3;
+const DISTANCES: f64 = 0.2;
 
 /// Scales for all last states.
 pub(in crate::mechanism) fn calibrated(
