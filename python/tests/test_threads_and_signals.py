@@ -92,7 +92,7 @@ def test_making_cells_ends_when_it_is_interrupted() -> None:
     # Work that does not look is left to run out in the background; this has to end.
     program = """
 import time, veilwalk as vw
-n = 7000
+n = 4800
 moves = [(i, j % n, w) for i in range(n) for j, w in ((i + 1, 5), (i * 7 + 3, 2), (i * 13 + 11, 1))]
 chain = vw.Chain.from_transitions(moves, counts=True)
 vw.Mechanism("paper", chain, epsilon=2, radius=2)

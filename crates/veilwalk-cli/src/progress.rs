@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -36,7 +36,6 @@ pub(crate) fn stop_requested() -> bool {
 /// Names the temporary file to remove if the program has to end at once.
 pub(crate) fn remove_when_stopped(path: &Path) {
     *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
-    handle_interrupts();
 }
 
 /// Input that may keep us waiting for longer than someone who wants to stop.
@@ -66,7 +65,6 @@ struct Listening;
 impl Listening {
     fn start() -> Self {
         LISTENERS.fetch_add(1, Ordering::SeqCst);
-        handle_interrupts();
         Self
     }
 }
@@ -77,17 +75,14 @@ impl Drop for Listening {
     }
 }
 
-fn handle_interrupts() {
-    static ONCE: OnceLock<()> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        // Where no handler can be set, Ctrl-C ends the program as it always does.
-        let _ = ctrlc::set_handler(|| {
-            let asked_before = STOP.swap(true, Ordering::SeqCst);
-            let heard = LISTENERS.load(Ordering::SeqCst) > 0 && !WAITING.load(Ordering::SeqCst);
-            if asked_before || !heard {
-                leave();
-            }
-        });
+/// Sees to Ctrl-C from here on. Where no handler can be set, it ends the program as it always does.
+pub(crate) fn handle_interrupts() {
+    let _ = ctrlc::set_handler(|| {
+        let asked_before = STOP.swap(true, Ordering::SeqCst);
+        let heard = LISTENERS.load(Ordering::SeqCst) > 0 && !WAITING.load(Ordering::SeqCst);
+        if asked_before || !heard {
+            leave();
+        }
     });
 }
 
