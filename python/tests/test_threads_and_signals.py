@@ -88,6 +88,35 @@ except KeyboardInterrupt:
     assert process.wait(timeout=60) == 0
 
 
+def test_making_cells_ends_when_it_is_interrupted() -> None:
+    # Work that does not look is left to run out in the background; this has to end.
+    program = """
+import time, veilwalk as vw
+n = 4800
+moves = [(i, j % n, w) for i in range(n) for j, w in ((i + 1, 5), (i * 7 + 3, 2), (i * 13 + 11, 1))]
+chain = vw.Chain.from_transitions(moves, counts=True)
+vw.Mechanism("paper", chain, epsilon=2, radius=2)
+print("ready", flush=True)
+try:
+    vw.Mechanism("cell", chain, epsilon=2, radius=2)
+    print("finished", flush=True)
+except KeyboardInterrupt:
+    time.sleep(1)
+    before = time.process_time()
+    time.sleep(1)
+    print("interrupted", time.process_time() - before, flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, bufsize=1)
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == "ready"
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    words = process.stdout.readline().split()
+    assert words[0] == "interrupted"
+    assert float(words[1]) < 0.3, "it still works in the background"
+    assert process.wait(timeout=60) == 0
+
+
 def _in_child(mechanism: vw.Mechanism) -> dict[str, list[str]]:
     return mechanism.privatize(WALKS, key=KEY)
 

@@ -42,6 +42,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    progress::handle_interrupts();
     let outcome = match cli.command {
         Command::Demo(args) => command::demo::run(&args),
         Command::Chain(args) => command::chain::run(&args),

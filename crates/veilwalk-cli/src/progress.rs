@@ -1,21 +1,21 @@
 //! A progress bar for work that takes longer than a second, and a way out of it.
 //!
 //! The bar is on standard error and only in a terminal. Ctrl-C asks the work to stop where it can
-//! do so cleanly; a second one, or one while we wait for input, ends the program at once. Neither
-//! leaves a temporary file behind.
+//! do so cleanly; a second one, or one while nothing listens or we wait for input, ends the program
+//! at once. Neither leaves a temporary file behind.
 
 use std::io::{self, IsTerminal, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use veilwalk::analysis::{Observer, Progress};
 
-use veilwalk_io::ReleaseProgress;
+use veilwalk_io::{ReleaseProgress, ReleaseStage};
 
 use crate::{args, terminal};
 
@@ -23,10 +23,12 @@ use crate::{args, terminal};
 pub(crate) const STOPPED: u8 = 130;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+/// How many there are that look at [`stop_requested`].
+static LISTENERS: AtomicUsize = AtomicUsize::new(0);
 static WAITING: AtomicBool = AtomicBool::new(false);
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Whether Ctrl-C was pressed, once [`listen`] has been called.
+/// Whether Ctrl-C was pressed, once someone listens.
 pub(crate) fn stop_requested() -> bool {
     STOP.load(Ordering::SeqCst)
 }
@@ -54,14 +56,33 @@ impl<R: Read> Read for Waiting<R> {
 
 /// From here on the first Ctrl-C is a request and the second an order.
 pub(crate) fn listen() {
-    static ONCE: OnceLock<()> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        // Where no handler can be set, Ctrl-C ends the program as it always does.
-        let _ = ctrlc::set_handler(|| {
-            if STOP.swap(true, Ordering::SeqCst) || WAITING.load(Ordering::SeqCst) {
-                leave();
-            }
-        });
+    std::mem::forget(Listening::start());
+}
+
+/// While it lives, the first Ctrl-C is a request.
+struct Listening;
+
+impl Listening {
+    fn start() -> Self {
+        LISTENERS.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        LISTENERS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Sees to Ctrl-C from here on. Where no handler can be set, it ends the program as it always does.
+pub(crate) fn handle_interrupts() {
+    let _ = ctrlc::set_handler(|| {
+        let asked_before = STOP.swap(true, Ordering::SeqCst);
+        let heard = LISTENERS.load(Ordering::SeqCst) > 0 && !WAITING.load(Ordering::SeqCst);
+        if asked_before || !heard {
+            leave();
+        }
     });
 }
 
@@ -87,7 +108,7 @@ pub(crate) fn with_labelled_progress<T>(
     work: impl FnOnce(&(dyn Fn(&str, f64) -> ControlFlow<()> + Sync)) -> T,
 ) -> T {
     const PARTS: u64 = 1000;
-    listen();
+    let _listening = Listening::start();
     let started = Instant::now();
     let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::hidden());
     let style = ProgressStyle::with_template("{msg} {bar:30} {percent:>3} %, {eta} left");
@@ -108,37 +129,109 @@ pub(crate) fn with_labelled_progress<T>(
     result
 }
 
-/// A bar for a release: by bytes of the file if its size is known, else a count of states.
+/// A bar for a release: by what share of the file it has come to if its size is known, else a count
+/// of states. Where most has to wait until the walks are over, the bar first says how much has been read.
 pub(crate) fn releasing<T>(
     size: Option<u64>,
     work: impl FnOnce(&(dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync)) -> T,
 ) -> T {
+    const PARTS: u64 = 1000;
     let started = Instant::now();
-    let bar = ProgressBar::with_draw_target(size, ProgressDrawTarget::hidden());
+    let bar = ProgressBar::with_draw_target(size.map(|_| PARTS), ProgressDrawTarget::hidden());
     let template = match size {
-        Some(_) => "releasing {bar:30} {percent:>3} %, {msg}, {eta} left",
-        None => "releasing {spinner} {msg}",
+        Some(_) => "{prefix} {bar:30} {percent:>3} %, {msg}",
+        None => "{prefix} {spinner} {msg}",
     };
     let style = ProgressStyle::with_template(template);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     let shown = AtomicBool::new(false);
+    // When what is shown began, and how far the release was.
+    let began = Mutex::new((Showing::Releasing, started, ReleaseProgress::default()));
     let result = work(&|progress| {
-        let seconds = started.elapsed().as_secs_f64();
-        if seconds > 1.0 && io::stderr().is_terminal() {
+        let showing = Showing::of(progress);
+        let mut began = began.lock().unwrap_or_else(PoisonError::into_inner);
+        if began.0 != showing {
+            *began = (showing, Instant::now(), progress);
+        }
+        if started.elapsed() > Duration::from_secs(1) && io::stderr().is_terminal() {
             if !shown.swap(true, Ordering::Relaxed) {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
             }
-            let (states, rate) = (
-                args::counted(progress.states as usize, "state"),
-                args::rate(progress.states, seconds),
-            );
-            bar.set_message(format!("{states}, {rate} a second"));
-            bar.set_position(if size.is_some() { progress.bytes } else { progress.states });
+            let (_, since, before) = *began;
+            bar.set_prefix(showing.label());
+            bar.set_message(showing.in_words(progress, before, since.elapsed(), size));
+            bar.set_position(match size {
+                Some(size) => (showing.share(progress, size) * PARTS as f64) as u64,
+                None => progress.states + progress.waiting,
+            });
         }
         if stop_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish_and_clear();
     result
+}
+
+/// What the bar of a release shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Showing {
+    /// Most of what has been read waits.
+    Reading,
+    Releasing,
+}
+
+impl Showing {
+    fn of(progress: ReleaseProgress) -> Self {
+        let waits = progress.waiting > progress.states;
+        match (progress.stage, waits) {
+            (ReleaseStage::Reading, true) => Self::Reading,
+            _ => Self::Releasing,
+        }
+    }
+
+    fn label(self) -> &'static str {
+        match self {
+            Self::Reading => "reading",
+            Self::Releasing => "releasing",
+        }
+    }
+
+    fn share(self, progress: ReleaseProgress, size: u64) -> f64 {
+        match self {
+            Self::Reading => ReleaseProgress { waiting: 0, ..progress }.share_of(size),
+            Self::Releasing => progress.share_of(size),
+        }
+    }
+
+    /// States, their rate and the time left, by what was done in this time since it was at `before`.
+    fn in_words(
+        self,
+        progress: ReleaseProgress,
+        before: ReleaseProgress,
+        time: Duration,
+        size: Option<u64>,
+    ) -> String {
+        let counted = |count: u64| args::counted(count as usize, "state");
+        let ReleaseProgress { states, waiting, .. } = progress;
+        let mut words = match self {
+            Self::Reading => counted(states + waiting),
+            Self::Releasing => {
+                let mut words = counted(states);
+                if waiting > 0 {
+                    words += &format!(", {} waiting", args::thousands(waiting as usize));
+                }
+                let more = states.saturating_sub(before.states);
+                words + &format!(", {} a second", args::rate(more, time.as_secs_f64()))
+            }
+        };
+        if let Some(size) = size {
+            let (from, to) = (self.share(before, size), self.share(progress, size));
+            let left = time.as_secs_f64() * (1.0 - to).max(0.0) / (to - from);
+            if let Ok(left) = Duration::try_from_secs_f64(left) {
+                words += &format!(", {:#} left", HumanDuration(left));
+            }
+        }
+        words
+    }
 }
 
 /// The same for one stage of an analysis.
@@ -155,4 +248,46 @@ pub(crate) fn observed_stages<T>(work: impl FnOnce(Observer<'_>) -> T) -> T {
             tell(&progress.stage.to_string(), progress.done as f64 / progress.total.max(1) as f64)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_that_waits_for_walks_to_end_is_not_done_when_all_is_read() {
+        use ReleaseStage::{Reading, Rest};
+        let nothing = ReleaseProgress::default();
+        let after = |before, bytes, states, waiting, stage| {
+            let progress = ReleaseProgress { bytes, states, waiting, stage };
+            let showing = Showing::of(progress);
+            let percent = (showing.share(progress, 1000) * 100.0).round();
+            let time = Duration::from_secs(20);
+            let words = showing.in_words(progress, before, time, Some(1000));
+            format!("{} {percent} %, {words}", showing.label())
+        };
+        // Of walks that are released as a whole, only the first states come out at once.
+        let read = after(nothing, 250, 100, 4_900, Reading);
+        assert_eq!(read, "reading 25 %, 5,000 states, 60s left");
+        let read = after(nothing, 1000, 400, 19_600, Reading);
+        assert_eq!(read, "reading 100 %, 20,000 states, 0s left");
+        let all = ReleaseProgress { bytes: 1000, states: 400, waiting: 19_600, stage: Rest };
+        let rest = after(all, 1000, 400, 19_600, Rest);
+        assert_eq!(rest, "releasing 2 %, 400 states, 19,600 waiting, 0 a second");
+        let rest = after(all, 1000, 5_300, 14_700, Rest);
+        assert_eq!(rest, "releasing 27 %, 5,300 states, 14,700 waiting, 245 a second, 60s left");
+        let rest = after(all, 1000, 20_000, 0, Rest);
+        assert_eq!(rest, "releasing 100 %, 20,000 states, 980 a second, 0s left");
+        // In short blocks little waits, and one state at a time nothing does.
+        let blocks = after(nothing, 500, 4_000, 1_000, Reading);
+        assert_eq!(blocks, "releasing 40 %, 4,000 states, 1,000 waiting, 200 a second, 30s left");
+        let steps = after(nothing, 250, 5_000, 0, Reading);
+        assert_eq!(steps, "releasing 25 %, 5,000 states, 250 a second, 60s left");
+        let steps = after(nothing, 0, 0, 0, Reading);
+        assert_eq!(steps, "releasing 0 %, 0 states, 0 a second");
+        // Without a size nobody knows how long it takes.
+        let progress = ReleaseProgress { states: 5_000, ..nothing };
+        let words = Showing::Releasing.in_words(progress, nothing, Duration::from_secs(20), None);
+        assert_eq!(words, "5,000 states, 250 a second");
+    }
 }

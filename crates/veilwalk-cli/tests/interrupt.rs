@@ -86,24 +86,44 @@ fn a_release_that_waits_for_input_stops_at_once() {
     assert_stopped(&folder, &done, &[]);
 }
 
-#[test]
-fn a_long_comparison_stops() {
-    // A ring with chords: 1,500 states, over a million pairs.
-    const STATES: u64 = 1500;
+/// A ring with chords: over a million pairs of 1,500 states. A multiple of six, or moves meet.
+fn ring_with_chords(states: u64) -> String {
     let mut chain = String::from("from,to,count\n");
-    for state in 0..STATES {
+    for state in 0..states {
         for (to, count) in [(state + 1, 5), (state * 7 + 3, 2), (state * 13 + 11, 1)] {
-            chain += &format!("s{state},s{},{count}\n", to % STATES);
+            chain += &format!("s{state},s{},{count}\n", to % states);
         }
     }
-    let folder = Folder::with("chain.csv", chain);
-    let args = ["guarantee", "--chain", "chain.csv", "--epsilon", "1", "--substitutions", "1"];
-    let more = ["--mechanism", "paper", "--all-pairs"];
-    let child = start(&folder, &[&args[..], &more].concat());
-    std::thread::sleep(Duration::from_millis(1500));
+    chain
+}
+
+fn stops_soon(child: Child) -> Output {
     interrupt(&child);
     let interrupted = Instant::now();
     let done = child.wait_with_output().unwrap();
     assert!(interrupted.elapsed() < Duration::from_secs(20), "it stops soon");
-    assert_stopped(&folder, &done, &["chain.csv"]);
+    done
+}
+
+#[test]
+fn a_long_comparison_stops() {
+    let folder = Folder::with("chain.csv", ring_with_chords(1500));
+    let args = ["guarantee", "--chain", "chain.csv", "--epsilon", "1", "--substitutions", "1"];
+    let more = ["--mechanism", "paper", "--all-pairs"];
+    let child = start(&folder, &[&args[..], &more].concat());
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_stopped(&folder, &stops_soon(child), &["chain.csv"]);
+}
+
+/// On a chain whose cells take long, and wherever they are when Ctrl-C comes.
+#[test]
+fn making_cells_stops() {
+    let folder = Folder::with("chain.csv", ring_with_chords(4800));
+    for milliseconds in [300, 3000, 8000] {
+        let args = ["chain", "compile", "chain.csv", "-o", "chain.model"];
+        let more = ["--mechanism", "cell", "--epsilon", "2", "--radius", "2"];
+        let child = start(&folder, &[&args[..], &more].concat());
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        assert_stopped(&folder, &stops_soon(child), &["chain.csv"]);
+    }
 }

@@ -73,12 +73,13 @@ pub use manifest::{
 pub use mechanism_file::{MechanismFile, ScaleFrom, ScaleMismatch, ScalePart};
 pub use model_file::{
     ModelProblem, chain_from_bytes, chain_to_bytes, is_model, read_model, write_model,
+    write_model_to,
 };
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
-    Charge, Grouping, ReleaseError, ReleaseOutput, ReleaseProgress, Releasing, Tally,
+    Charge, Grouping, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage, Releasing, Tally,
     UnknownStates, WalkInput, WalkRelease, Watch, release_rows,
 };
 pub use release_writer::ReleaseWriter;

@@ -59,9 +59,9 @@ impl ScaleFrom {
         let goes_by_cells = design.distance.nearest().is_some();
         if self == Self::Theorem && goes_by_cells {
             let how = Calibration::Theorem;
-            return Ok((Mechanism::with_cells(model.clone(), design, promise, how)?, None));
+            return Ok((Mechanism::with_cells(model.clone(), design, promise, how, watch)?, None));
         }
-        let made = Mechanism::new(model.clone(), design, promise)?;
+        let made = Mechanism::watched(model.clone(), design, promise, watch)?;
         if self == Self::Exact && !goes_by_cells {
             let (mechanism, found) = calibrate(&made, Effort::default(), watch)?;
             return Ok((mechanism, Some(found)));

@@ -28,7 +28,8 @@ fn promise() -> Promise {
 /// The certificate of the cell mechanism on a model, ready to be written with it.
 fn calibrated(model: &Arc<Model>, calibration: Calibration) -> Certified {
     let design = Preset::Cell.design();
-    let made = Mechanism::with_cells(model.clone(), design, promise(), calibration).unwrap();
+    let made =
+        Mechanism::with_cells(model.clone(), design, promise(), calibration, &unwatched).unwrap();
     let scales = made.certificate().unwrap().into();
     Certified { design, promise: promise(), calibration, scales }
 }
@@ -113,7 +114,8 @@ fn cells_and_scales_come_back_and_are_not_made_again() {
         let marked = Certified { scales: scales.into(), ..certified };
         let read = Arc::new(read_model(&write(&folder, &model, &[marked])).unwrap());
         let design = Preset::Cell.design();
-        let made = Mechanism::with_cells(read.clone(), design, promise(), calibration).unwrap();
+        let made = Mechanism::with_cells(read.clone(), design, promise(), calibration, &unwatched)
+            .unwrap();
         assert_eq!(made.certificate().unwrap()[0].loss, 0.123);
         let error = read.verify(&unwatched).unwrap_err().to_string();
         assert!(error.contains("is certified"), "{error}");

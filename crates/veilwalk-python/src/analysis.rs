@@ -6,7 +6,7 @@ use veilwalk::analysis::block_plan::{BlockFindings, BlockPlan, Exactness};
 use veilwalk::analysis::compare::{Basis, Comparison, Setting};
 use veilwalk::analysis::plan::{Effort, Plan};
 use veilwalk::analysis::tune::{Aim, Evaluated, Question, WalksFrom, tune as best};
-use veilwalk::analysis::{Origin, Progress};
+use veilwalk::analysis::{Inquiry, Origin, Progress};
 use veilwalk::guarantee;
 use veilwalk::mechanism::{Epsilon, Radius, Unit};
 use veilwalk::{Preset, Start, StateId};
@@ -70,19 +70,22 @@ pub(crate) fn analyze(
     let (releasing, _, _) = mechanism.releasing(py, block, longest_walk)?;
     let found = interrupt::run(py, move |stop| {
         let observer = |_: Progress| stop.flow();
+        let inquiry = Inquiry {
+            origin,
+            steps,
+            start,
+            real: real.as_deref(),
+            levels: &levels,
+            etas: &etas,
+            simulate,
+            seed,
+        };
         let mechanism = match &releasing {
             Releasing::Steps(mechanism) => mechanism,
             Releasing::Blocks(mechanism) => {
                 let plan = BlockPlan {
                     mechanism,
-                    origin,
-                    steps,
-                    start,
-                    real: real.as_deref(),
-                    levels: &levels,
-                    etas: &etas,
-                    simulate,
-                    seed,
+                    inquiry,
                     effort: if thorough { Exactness::Always } else { Exactness::WhereAffordable },
                 };
                 let found = plan.carry_out(&observer);
@@ -98,14 +101,7 @@ pub(crate) fn analyze(
         };
         let plan = Plan {
             mechanism,
-            origin,
-            steps,
-            start,
-            real: real.as_deref(),
-            levels: &levels,
-            etas: &etas,
-            simulate,
-            seed,
+            inquiry,
             effort: if thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
         };
         let analysis = plan.carry_out(&observer);

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use veilwalk::guarantee::{
     self, AuditPlan, BlockEffort, BlockGuarantee, Calibrated, Effort, Guarantee, StepSampler,
-    audit, audited_loss,
+    Watch, audit, audited_loss,
 };
 use veilwalk::mechanism::cell::Calibration;
 use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
@@ -301,7 +301,8 @@ impl Mechanism {
             answer["calibration"] = to_value(&calibration)?;
             if let Some(certificate) = mechanism.certificate() {
                 if scale_from == ScaleFrom::Exact {
-                    let (min, max) = cell_gains(&mechanism).map_err(parameter_error)?;
+                    let gains = cell_gains(&mechanism, &|_| stop.flow());
+                    let (min, max) = gains.map_err(parameter_error)?;
                     answer["calibration"] = json!({ "gain": { "min": min, "max": max } });
                 }
                 let chain = mechanism.model().chain();
@@ -374,6 +375,7 @@ pub(crate) fn to_value(value: &impl serde::Serialize) -> PyResult<Value> {
 /// The smallest and the largest gain of exactly calibrated cells over the theorem's scale.
 fn cell_gains(
     mechanism: &veilwalk::Mechanism,
+    watch: Watch<'_>,
 ) -> Result<(f64, f64), veilwalk::mechanism::ScaleError> {
     let (Some(promise), model) = (mechanism.promise(), mechanism.model()) else {
         return Ok((1.0, 1.0));
@@ -383,6 +385,7 @@ fn cell_gains(
         mechanism.design(),
         promise,
         Calibration::Theorem,
+        watch,
     )?;
     let scale = |m: &veilwalk::Mechanism, z| m.scale(z).eta().as_f64();
     let gains = model.chain().states().map(|z| scale(mechanism, z) / scale(&theorem, z));

@@ -39,6 +39,7 @@ pub mod random;
 pub mod rational;
 pub mod session;
 pub mod storage;
+pub mod watch;
 
 pub use chain::{Chain, Initial, StateId};
 pub use mechanism::{Design, Distance, Mechanism, Preset, Promise, Rule};

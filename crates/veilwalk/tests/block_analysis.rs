@@ -7,9 +7,11 @@ use std::sync::Arc;
 use common::{
     blocks, chance_of, credit, exponential, mean_and_error, radius, scattered_chain, state,
 };
+use veilwalk::analysis::block_plan::{BlockFindings, BlockPlan, Exactness};
+use veilwalk::analysis::plan::{Effort, Plan};
 use veilwalk::analysis::simulate::{Estimate, RealWalks, Simulation, simulate};
 use veilwalk::analysis::{
-    Origin, OwnWalks, Utility, given_block, given_walk, given_walks, unobserved,
+    Inquiry, Origin, OwnWalks, Utility, given_block, given_walk, given_walks, unobserved,
 };
 use veilwalk::session::BlockReleaser;
 use veilwalk::{Distance, Mechanism, Model, Source, Start, StateId};
@@ -157,4 +159,53 @@ fn simulated_blocks_agree_over_the_chains_own_walks() {
     let estimate = simulated.wrong_state_share;
     let apart = (mean - estimate.mean).abs();
     assert!(apart < 5.0 * error.hypot(estimate.standard_error), "{mean} {estimate:?}");
+}
+
+/// One question put to both kinds of releases: blocks of one step are the exponential rule.
+#[test]
+fn one_inquiry_serves_single_steps_and_blocks() {
+    let model = credit();
+    let design = exponential(Distance::Symmetric, "0.5");
+    let steps = Mechanism::new(model.clone(), design, radius("2", "3.5")).unwrap();
+    let one = blocks(&model, design, radius("2", "3.5"), "1");
+    let walk = |length: usize| (0..length).map(|t| StateId::new([3, 3, 4, 5, 6][t % 5])).collect();
+    let real: [Vec<StateId>; 2] = [walk(21), walk(8)];
+    let inquiry = Inquiry {
+        origin: Origin::Initial,
+        steps: 12,
+        start: Start::First,
+        real: Some(&real),
+        levels: &[2.0, 6.0],
+        etas: &[0.5],
+        simulate: Some(2000),
+        seed: 5,
+    };
+    assert_eq!(inquiry.longest(), 20);
+    let own = Inquiry { real: None, ..inquiry };
+    assert_eq!(own.longest(), 12);
+
+    let plan = Plan { mechanism: &steps, inquiry, effort: Effort::SOME };
+    let by_steps = plan.carry_out(&unobserved).unwrap();
+    let plan = BlockPlan { mechanism: &one, inquiry, effort: Exactness::Always };
+    let BlockFindings::Exact(by_blocks) = plan.carry_out(&unobserved).unwrap() else {
+        panic!("exact figures were asked for");
+    };
+    let (a, b) = (&by_steps.utility, &by_blocks.utility);
+    assert!((a.mean_distance_nats - b.mean_distance_nats).abs() < 1e-9);
+    assert!((a.wrong_state_share - b.wrong_state_share).abs() < 1e-9);
+    for (a, b) in a.exceedance.iter().zip(&b.exceedance) {
+        assert!((a.per_step - b.per_step).abs() < 1e-9 && (a.ever - b.ever).abs() < 1e-9);
+    }
+    // Simulated: as many walks, and figures that agree with the exact ones.
+    for analysis in [&by_steps, &*by_blocks] {
+        let simulated = analysis.simulated.as_ref().unwrap();
+        let Estimate { mean, standard_error } = simulated.mean_distance_nats;
+        let exact = analysis.utility.mean_distance_nats;
+        assert_eq!(simulated.walks, 2000 * 2);
+        assert!((mean - exact).abs() < 5.0 * standard_error, "{mean} {exact} {standard_error}");
+    }
+    // Over the chain's own walks there are no exact figures in blocks.
+    let plan = BlockPlan { mechanism: &one, inquiry: own, effort: Exactness::Always };
+    let found = plan.carry_out(&unobserved).unwrap();
+    assert!(matches!(found, BlockFindings::Simulated(ref found, _) if found.walks == 2000));
 }

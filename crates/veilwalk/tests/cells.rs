@@ -2,14 +2,18 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use common::{credit, random_chain, state};
 use proptest::prelude::*;
+use rayon::prelude::*;
 use veilwalk::distance::{Cells, Nearest};
+use veilwalk::guarantee::{Cancelled, unwatched};
 use veilwalk::mechanism::cell::{Calibration, Obtained};
-use veilwalk::mechanism::{ChainWeight, Unit};
-use veilwalk::{Design, Distance, Mechanism, Model, Nats, Preset, Promise, Rule, StateId};
+use veilwalk::mechanism::{ChainWeight, ScaleError, Unit};
+use veilwalk::{Chain, Design, Distance, Mechanism, Model, Nats, Preset, Promise, Rule, StateId};
 
 fn designs() -> impl Strategy<Value = Design> {
     let distance = prop_oneof![Just(Distance::Cell), Just(Distance::CellSymmetric)];
@@ -105,7 +109,7 @@ proptest! {
         };
         let promise = Promise { epsilon: epsilon.parse().unwrap(), unit };
         let lambda = epsilon.parse::<f64>().unwrap() / 2.0;
-        let make = |c| Mechanism::with_cells(model.clone(), design, promise, c).unwrap();
+        let make = |c| Mechanism::with_cells(model.clone(), design, promise, c, &unwatched).unwrap();
         let (exact, theorem) = (make(Calibration::Exact), make(Calibration::Theorem));
         prop_assert!(largest_excess(&exact, lambda) <= 0.0 + 1e-13);
         prop_assert!(largest_excess(&theorem, lambda) <= 0.0 + 1e-13);
@@ -240,4 +244,63 @@ fn the_other_rules_scales_break_the_guarantee_and_are_caught() {
     let etas = own.model().chain().states().map(|z| own.scale(z).eta().as_f64());
     let (low, high) = etas.fold((f64::INFINITY, 0f64), |(l, h), e| (l.min(e), h.max(e)));
     assert!((0.74..0.78).contains(&low) && (0.9..0.96).contains(&high), "{low} {high}");
+}
+
+/// By the theorem and exactly.
+#[test]
+fn making_cells_tells_how_far_it_is_and_can_be_stopped_anywhere() {
+    let model = || Arc::new(Model::new(Chain::downtown()).unwrap());
+    let design = Preset::Cell.design();
+    let promise = Promise::within_radius("2".parse().unwrap(), "2".parse().unwrap());
+    for calibration in [Calibration::Theorem, Calibration::Exact] {
+        let shares = Mutex::new(Vec::new());
+        let watch = |share| {
+            shares.lock().unwrap().push(share);
+            ControlFlow::Continue(())
+        };
+        let made = Mechanism::with_cells(model(), design, promise, calibration, &watch).unwrap();
+        let shares = shares.into_inner().unwrap();
+        // Threads may overtake each other by a state or two, never by more.
+        assert!(shares.windows(2).all(|pair| pair[1] > pair[0] - 0.05), "{shares:?}");
+        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
+        assert!(shares[0] < 0.05 && shares.iter().any(|share| *share > 1.0 - 1e-9));
+
+        for stop_at in [0.0, 0.1, 0.19, 0.21, 0.7] {
+            let model = model();
+            let told_after = AtomicUsize::new(0);
+            let watch = |share: f64| {
+                if share < stop_at {
+                    return ControlFlow::Continue(());
+                }
+                told_after.fetch_add(1, Ordering::Relaxed);
+                ControlFlow::Break(())
+            };
+            let stopped =
+                Mechanism::with_cells(model.clone(), design, promise, calibration, &watch);
+            assert_eq!(stopped.unwrap_err(), ScaleError::Cancelled(Cancelled));
+            // Each thread ends with the state it is at.
+            let threads = rayon::current_num_threads();
+            assert!(told_after.into_inner() <= 2 * threads, "it went on for long after");
+            // What was stopped leaves nothing behind that would change what is made after it.
+            let again =
+                Mechanism::with_cells(model, design, promise, calibration, &unwatched).unwrap();
+            assert_eq!(again.certificate(), made.certificate());
+            assert_eq!(again.fingerprint(), made.fingerprint());
+        }
+    }
+}
+
+/// Tables that parallel work asks for first, by many threads at once.
+#[test]
+fn distances_may_be_asked_for_first_by_many_threads() {
+    let model = Model::new(Chain::downtown()).unwrap();
+    let table = model.cells(Nearest::Directed).unwrap().all_distances().to_vec();
+    for threads in [2, 3, 8] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let fresh = Model::new(Chain::downtown()).unwrap();
+        let cells = fresh.cells(Nearest::Directed).unwrap();
+        let same = pool
+            .install(|| (0..32).into_par_iter().all(|_| cells.all_distances() == table.as_slice()));
+        assert!(same);
+    }
 }

@@ -80,7 +80,8 @@ fn at(model: &Arc<Model>, name: Preset, rate: &str) -> Mechanism {
 
 fn cells(model: &Arc<Model>, rate: &str, calibration: Calibration) -> Mechanism {
     let promise = Promise::within_radius(rate.parse().unwrap(), "1".parse().unwrap());
-    Mechanism::with_cells(model.clone(), Preset::Cell.design(), promise, calibration).unwrap()
+    Mechanism::with_cells(model.clone(), Preset::Cell.design(), promise, calibration, &unwatched)
+        .unwrap()
 }
 
 #[test]

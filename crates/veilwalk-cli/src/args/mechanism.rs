@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::{ArgGroup, Args, ValueEnum};
 use veilwalk::analysis::tune::name_of;
 use veilwalk::distance::Cells;
-use veilwalk::guarantee::{Calibrated, unwatched};
+use veilwalk::guarantee::Calibrated;
 use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit, UnknownName};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Rule};
 use veilwalk_io::{MechanismFile, ScaleFrom};
@@ -220,13 +220,9 @@ impl Settled<'_> {
             None => self.flags.calibrate.unwrap_or(default),
         };
         let scale_from = ScaleFrom::from(calibrate);
-        // Cells cannot stop in the middle, so Ctrl-C has to end the program at once there.
-        let (mechanism, calibration) = match (scale_from, design.distance.nearest()) {
-            (ScaleFrom::Exact, None) => with_progress("calibrating", |watch| {
-                scale_from.make(model, design, self.promise, watch)
-            }),
-            _ => scale_from.make(model, design, self.promise, &unwatched),
-        }?;
+        let (mechanism, calibration) = with_progress("calibrating", |watch| {
+            scale_from.make(model, design, self.promise, watch)
+        })?;
         if let Some((path, file)) = &self.file {
             with_progress("checking scales", |watch| file.check(&mechanism, watch))
                 .with_context(|| format!("{}", path.display()))?;

@@ -174,7 +174,9 @@ fn cell_gains(chosen: &Chosen) -> Result<Option<(f64, f64)>> {
         return Ok(None);
     };
     let (model, design) = (mechanism.model().clone(), mechanism.design());
-    let theorem = Mechanism::with_cells(model.clone(), design, promise, Calibration::Theorem)?;
+    let theorem = with_progress("calibrating by the theorem", |watch| {
+        Mechanism::with_cells(model.clone(), design, promise, Calibration::Theorem, watch)
+    })?;
     let scale = |m: &Mechanism, z| m.scale(z).eta().as_f64();
     let gains = model.chain().states().map(|z| scale(mechanism, z) / scale(&theorem, z));
     Ok(Some(gains.fold((f64::INFINITY, 0.0), |(least, most), g| (g.min(least), g.max(most)))))

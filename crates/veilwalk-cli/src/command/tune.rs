@@ -103,7 +103,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// The winner as a mechanism file.
 fn described(model: &Arc<Model>, ranking: &Ranking) -> Result<MechanismFile> {
     let design = ranking.winner().design;
-    let mechanism = Mechanism::new(model.clone(), design, ranking.question.promise)?;
+    let mechanism = with_progress("calibrating", |watch| {
+        Mechanism::watched(model.clone(), design, ranking.question.promise, watch)
+    })?;
     let file = MechanismFile::describing(&mechanism, scale_from(design));
     file.ok_or_else(|| anyhow!("the mechanism makes no promise"))
 }

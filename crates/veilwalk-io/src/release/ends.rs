@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::input::{Part, Parts};
 use super::sink::{Piece, Sink};
-use super::{ReleaseError, ReleaseProgress, WalkRelease};
+use super::{ReleaseError, ReleaseProgress, ReleaseStage, WalkRelease};
 use crate::read_error::ReadError;
 use crate::write_error::WriteError;
 
@@ -59,6 +59,8 @@ pub(super) struct Out {
     pub(super) send: SyncSender<Written>,
     pub(super) read: Arc<AtomicU64>,
     pub(super) states: u64,
+    /// States that were given to the second stage.
+    pub(super) taken: u64,
 }
 
 /// Why the stages end; nothing if the writer is gone, which then says why.
@@ -73,8 +75,18 @@ impl Out {
     }
 
     pub(super) fn watch(&self, release: &WalkRelease<'_>) -> Result<(), Ended> {
-        let bytes = self.read.load(Ordering::Relaxed);
-        match (release.watch)(ReleaseProgress { bytes, states: self.states }).is_break() {
+        self.watch_at(self.states, ReleaseStage::Reading, release)
+    }
+
+    /// The same when so many states have been released.
+    pub(super) fn watch_at(
+        &self,
+        states: u64,
+        stage: ReleaseStage,
+        release: &WalkRelease<'_>,
+    ) -> Result<(), Ended> {
+        let (bytes, waiting) = (self.read.load(Ordering::Relaxed), self.taken - states);
+        match (release.watch)(ReleaseProgress { bytes, states, waiting, stage }).is_break() {
             true => Err(Some(ReleaseError::Stopped)),
             false => Ok(()),
         }

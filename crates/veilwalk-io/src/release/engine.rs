@@ -48,7 +48,7 @@ pub(super) fn run<W: Write + Send>(
     std::thread::scope(|scope| {
         let (send, pieces) = sync_channel(engine.round);
         let writer = scope.spawn(move || write_behind(sink, &pieces));
-        let out = Out { send, read, states: 0 };
+        let out = Out { send, read, states: 0, taken: 0 };
         let released = engine.drive(&pool, &parts, &mut work, out);
         let written = match writer.join() {
             Ok(written) => written,
@@ -153,6 +153,7 @@ impl<'a> Engine<'a> {
             }
             out.watch(self.release)?;
             let (to_release, to_format) = (std::mem::take(&mut parsed), released);
+            out.taken += to_release.iter().map(|(batch, _)| batch.states.len() as u64).sum::<u64>();
             let (now_parsed, (now_released, formatted)) = pool.install(|| {
                 rayon::join(
                     || self.parse(raw),

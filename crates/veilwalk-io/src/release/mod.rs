@@ -111,6 +111,30 @@ pub struct ReleaseProgress {
     pub bytes: u64,
     /// States that have been released.
     pub states: u64,
+    /// States that have been read and wait for their block to fill or their walk to end.
+    pub waiting: u64,
+    /// What is left to do.
+    pub stage: ReleaseStage,
+}
+
+/// What is left of a release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReleaseStage {
+    /// There may be more to read.
+    #[default]
+    Reading,
+    /// Everything has been read, and all walks are over: what waits is released.
+    Rest,
+}
+
+impl ReleaseProgress {
+    /// How much is done of a file of this many bytes, about: what was read of it, but for what waits.
+    #[must_use]
+    pub fn share_of(self, size: u64) -> f64 {
+        let read = self.bytes as f64 / size.max(1) as f64;
+        let released = self.states as f64 / (self.states + self.waiting).max(1) as f64;
+        if self.waiting == 0 { read } else { read * released }
+    }
 }
 
 /// Called with the names of walks before anything of them is released; an error ends the release.

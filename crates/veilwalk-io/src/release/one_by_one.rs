@@ -9,7 +9,8 @@ use veilwalk::{Chain, StateId};
 
 use super::parse::unknown_state;
 use super::{
-    Grouping, ReleaseError, ReleaseProgress, Releasing, Tally, UnknownStates, WalkRelease,
+    Grouping, ReleaseError, ReleaseProgress, ReleaseStage, Releasing, Tally, UnknownStates,
+    WalkRelease,
 };
 use crate::read_error::{ReadError, ReadErrorKind};
 use crate::release_writer::ReleaseWriter;
@@ -43,7 +44,9 @@ pub fn release_rows<R: Read, W: Write>(
     let mut ended: HashSet<String> = HashSet::new();
     let mut rows = 0;
     while let Some(row) = reader.next_row()? {
-        let progress = ReleaseProgress { bytes: 0, states: tally.states };
+        let waiting = rows - tally.states;
+        let (states, stage) = (tally.states, ReleaseStage::Reading);
+        let progress = ReleaseProgress { bytes: 0, states, waiting, stage };
         if (release.watch)(progress).is_break() {
             return Err(ReleaseError::Stopped);
         }

@@ -1,10 +1,11 @@
 //! The second stage: every shard releases its runs of a round.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use hashbrown::HashTable;
 use rayon::prelude::*;
 use veilwalk::session::BlockReleaser;
 
-use super::ReleaseError;
 use super::answer::Answer;
 use super::batch::Batch;
 use super::block_shard::{BlockShard, Emission, Waiting, chunks};
@@ -12,7 +13,9 @@ use super::ends::{Ended, Out};
 use super::engine::Engine;
 use super::input::Known;
 use super::shard::{PartPlace, PerThread, Refused, Shard};
+use super::sink::Piece;
 use super::work::{Parsed, Reached, ReleasedPart, Work, blocks};
+use super::{ReleaseError, ReleaseStage};
 use crate::columns::Shape;
 use crate::read_error::{ReadError, ReadErrorKind};
 
@@ -152,21 +155,38 @@ impl Engine<'_> {
         out: &mut Out,
     ) -> Result<(), Ended> {
         const ROWS: usize = 1 << 12;
+        /// It is told how far this is each time about so many states have been released.
+        const TELL_AFTER: u64 = 64;
         let mut waiting: Vec<Waiting> = shards.iter_mut().flat_map(BlockShard::take_open).collect();
         waiting.retain(|walk| walk.rows() > 0);
         waiting.sort_by_key(|walk| walk.since);
         let mut pieces = chunks(waiting, ROWS).into_iter().peekable();
         while pieces.peek().is_some() {
-            out.watch(self.release)?;
+            out.watch_at(out.states, ReleaseStage::Rest, self.release)?;
             let round: Vec<_> = pieces.by_ref().take(self.round).collect();
-            out.states += round.iter().flatten().map(|walk| walk.rows() as u64).sum::<u64>();
-            let finish = |walks: Vec<Waiting>| {
-                let emissions: Vec<Emission> = releasers.with(|releaser| {
-                    walks.into_iter().filter_map(|walk| walk.finish(releaser)).collect()
-                });
-                self.format.format(&Answer::of_emissions(&emissions))
+            let (released, told) = (AtomicU64::new(out.states), &*out);
+            // Long before a round is over: a state may take a millisecond.
+            let finish = |walk: Waiting, releaser: &mut BlockReleaser| -> Result<_, Ended> {
+                let rows = walk.rows() as u64;
+                let emission = walk.finish(releaser);
+                let states = released.fetch_add(rows, Ordering::Relaxed) + rows;
+                if states / TELL_AFTER > (states - rows) / TELL_AFTER {
+                    told.watch_at(states, ReleaseStage::Rest, self.release)?;
+                }
+                Ok(emission)
             };
-            out.write(pool.install(|| round.into_par_iter().map(finish).collect()))?;
+            let finish_piece = |walks: Vec<Waiting>| -> Result<Piece, Ended> {
+                let emissions: Result<Vec<Option<Emission>>, Ended> = releasers.with(|releaser| {
+                    walks.into_iter().map(|walk| finish(walk, releaser)).collect()
+                });
+                let emissions: Vec<Emission> = emissions?.into_iter().flatten().collect();
+                let piece = self.format.format(&Answer::of_emissions(&emissions));
+                piece.map_err(|error| Some(error.into()))
+            };
+            let finished: Result<Vec<Piece>, Ended> =
+                pool.install(|| round.into_par_iter().map(finish_piece).collect());
+            out.write(Ok(finished?))?;
+            out.states = released.into_inner();
         }
         Ok(())
     }

@@ -288,3 +288,86 @@ fn the_watch_may_end_the_release() {
     let output = ReleaseOutput::new(Vec::new(), "out", WalkFormat::Csv, none, &[]).unwrap();
     assert!(matches!(release.run(input, output, 2), Err(ReleaseError::Stopped)));
 }
+
+/// What a release of two hundred walks that alternate is told to have come to, in this order.
+fn told(releasing: Releasing) -> (Vec<ReleaseProgress>, u64) {
+    let rows: String = (0..40)
+        .flat_map(|_| (0..200).map(|walk| format!("w{walk},{}\n", ["Baa", "B", "Caa"][walk % 3])))
+        .collect();
+    let text = format!("trajectory,state\n{rows}");
+    let size = text.len() as u64;
+    let told = Mutex::new(Vec::new());
+    let release = WalkRelease {
+        releasing,
+        source: &keyed(),
+        start: Start::Initial,
+        unknown_states: UnknownStates::Refuse,
+        grouping: Grouping::Alternating,
+        charge: None,
+        watch: &|progress| {
+            told.lock().unwrap().push(progress);
+            ControlFlow::Continue(())
+        },
+    };
+    let (bytes, options) = (Box::new(std::io::Cursor::new(text)), WalkOptions::default());
+    let input = WalkInput::from_bytes(bytes, "walks", options, Compression::None, 1000).unwrap();
+    let out = ReleaseOutput::new(Vec::new(), "out", WalkFormat::Csv, Compression::None, &[]);
+    let (tally, _) = release.run(input, out.unwrap(), 1).unwrap();
+    assert_eq!(tally.states, 8000);
+    (told.into_inner().unwrap(), size)
+}
+
+#[test]
+fn whole_walks_are_not_done_when_they_have_been_read() {
+    let (told, size) = told(blocks("all"));
+    // First all of it is read, and waits, but for the first state of each walk.
+    let reading = told.partition_point(|progress| progress.stage == ReleaseStage::Reading);
+    assert!(reading > 10, "{told:?}");
+    assert!(told[..reading].is_sorted_by_key(|progress| progress.waiting));
+    assert!(told[..reading].iter().all(|at| at.states <= 200 && at.share_of(size) < 0.15));
+    // Then it comes out little by little.
+    let rest = &told[reading..];
+    assert!(rest.iter().all(|at| at.stage == ReleaseStage::Rest && at.bytes == size));
+    assert!(rest.iter().all(|at| at.states + at.waiting == 8000));
+    let shares: Vec<f64> = rest.iter().map(|progress| progress.share_of(size)).collect();
+    assert!(shares.is_sorted(), "{shares:?}");
+    let largest_leap = shares.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
+    assert!(largest_leap < 0.05, "{largest_leap}");
+    assert!(shares.last().is_some_and(|&share| share > 0.95));
+}
+
+#[test]
+fn states_that_are_answered_at_once_never_wait() {
+    let (steps, size) = told(Releasing::Steps(credit()));
+    assert!(steps.iter().all(|at| at.waiting == 0));
+    assert!(steps.iter().all(|at| at.share_of(size) == at.bytes as f64 / size as f64));
+    // Of blocks of five, at most four states of each walk wait, and a part that was just read.
+    let (fives, _) = told(blocks("5"));
+    assert!(fives.iter().any(|at| at.waiting > 0));
+    assert!(fives.iter().all(|at| at.waiting <= 5 * 200), "{fives:?}");
+}
+
+#[test]
+fn walks_that_wait_can_be_stopped_while_they_are_released() {
+    let rows: String = (0..4000).map(|row| format!("w{},B\n", row % 100)).collect();
+    let text = format!("trajectory,state\n{rows}");
+    let most = Mutex::new(0);
+    let release = WalkRelease {
+        releasing: blocks("all"),
+        source: &keyed(),
+        start: Start::Initial,
+        unknown_states: UnknownStates::Refuse,
+        grouping: Grouping::Alternating,
+        charge: None,
+        watch: &|progress| {
+            *most.lock().unwrap() = progress.states;
+            if progress.states > 500 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    };
+    let bytes = Box::new(std::io::Cursor::new(text));
+    let input = WalkInput::new(bytes, "walks", WalkOptions::default()).unwrap();
+    let out = ReleaseOutput::new(Vec::new(), "out", WalkFormat::Csv, Compression::None, &[]);
+    let stopped = release.run(input, out.unwrap(), 1);
+    assert!(matches!(stopped, Err(ReleaseError::Stopped)));
+    assert!((501..700).contains(&*most.lock().unwrap()), "soon after");
+}

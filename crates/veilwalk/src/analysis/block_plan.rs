@@ -7,36 +7,18 @@
 use thiserror::Error;
 
 use super::plan::{Analysis, Bounds, LeftOut, TypicalFigure};
-use super::simulate::{
-    RealWalks as Simulated, SimulatedUtility, Simulation, Typical, simulate as simulate_own,
-};
-use super::{Observer, Origin, Stopped, given_walks};
+use super::simulate::{SimulatedUtility, Typical};
+use super::{Inquiry, Observer, Stopped, given_walks};
 use crate::chain::{Chain, StateId};
 use crate::mechanism::{BlockLength, BlockMechanism};
-use crate::session::Start;
 
 /// What to analyze.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockPlan<'a> {
     /// The mechanism.
     pub mechanism: &'a BlockMechanism,
-    /// Where the chain's own walks start.
-    pub origin: Origin,
-    /// How many steps they take.
-    pub steps: usize,
-    /// How released walks start.
-    pub start: Start,
-    /// Real walks, none of them empty, to analyze the release of instead of the chain's own. The
-    /// figures are then not protected.
-    pub real: Option<&'a [Vec<StateId>]>,
-    /// Distances whose exceedance is computed, in nats.
-    pub levels: &'a [f64],
-    /// How far a typical walk may be from the chain's entropy rate, in nats per transition.
-    pub etas: &'a [f64],
-    /// How many walks to simulate; with real walks, how many releases of each.
-    pub simulate: Option<u64>,
-    /// Where simulated walks take their randomness from.
-    pub seed: u64,
+    /// What is asked.
+    pub inquiry: Inquiry<'a>,
     /// How much may be spent.
     pub effort: Exactness,
 }
@@ -97,13 +79,6 @@ pub fn affordable_walks(chain: &Chain, steps: usize) -> u64 {
 }
 
 impl BlockPlan<'_> {
-    /// How many steps the longest walk takes.
-    #[must_use]
-    pub fn longest(&self) -> usize {
-        let steps = |walk: &Vec<StateId>| walk.len().saturating_sub(1);
-        self.real.map_or(self.steps, |walks| walks.iter().map(steps).max().unwrap_or(0))
-    }
-
     /// Computes all of it, or simulates what cannot be computed.
     ///
     /// # Errors
@@ -114,7 +89,7 @@ impl BlockPlan<'_> {
     ///
     /// If a real walk is empty.
     pub fn carry_out(&self, observer: Observer<'_>) -> Result<BlockFindings, BlockPlanError> {
-        let steps = self.longest();
+        let steps = self.inquiry.longest();
         if let BlockLength::Whole { longest } = self.mechanism.length()
             && steps > longest.get() as usize
         {
@@ -124,11 +99,11 @@ impl BlockPlan<'_> {
             what: "drift, the long run and the bounds",
             why: "they speak of mechanisms that release one state at a time".to_owned(),
         }];
-        match self.real {
+        match self.inquiry.real {
             Some(walks) if self.affords_exact(walks) => {
-                let (start, levels) = (self.start, self.levels);
+                let Inquiry { start, levels, simulate, .. } = self.inquiry;
                 let utility = given_walks::utility(self.mechanism, walks, start, levels, observer)?;
-                let simulated = self.simulate.map(|count| self.simulated(count, observer));
+                let simulated = simulate.map(|count| self.simulated(count, observer));
                 let simulated = simulated.transpose()?;
                 let typical = simulated.as_ref().map_or_else(Vec::new, typical_figures);
                 if simulated.is_none() {
@@ -160,17 +135,21 @@ impl BlockPlan<'_> {
                     }
                     .to_owned(),
                 });
-                let count = self.simulate.unwrap_or_else(|| self.walks());
+                let count = self.inquiry.simulate.unwrap_or_else(|| self.walks());
                 let simulated = self.simulated(count, observer)?;
                 Ok(BlockFindings::Simulated(Box::new(simulated), left_out))
             }
         }
     }
 
+    fn simulated(&self, walks: u64, observer: Observer<'_>) -> Result<SimulatedUtility, Stopped> {
+        self.inquiry.simulated(self.mechanism, walks, observer)
+    }
+
     fn affords_exact(&self, walks: &[Vec<StateId>]) -> bool {
         let chain = self.mechanism.model().chain();
-        let passes = (2 + self.levels.len()) as f64;
-        let block = self.longest().min(self.mechanism.length().most_steps().get() as usize);
+        let passes = (2 + self.inquiry.levels.len()) as f64;
+        let block = self.inquiry.longest().min(self.mechanism.length().most_steps().get() as usize);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let bytes = (block * chain.len() * size_of::<f64>() * threads) as f64;
         self.effort == Exactness::Always
@@ -181,27 +160,12 @@ impl BlockPlan<'_> {
     /// How many walks to simulate; with several real ones, releases of each, and no fewer than ten.
     fn walks(&self) -> u64 {
         let chain = self.mechanism.model().chain();
-        match self.real {
-            None => affordable_walks(chain, self.steps),
+        match self.inquiry.real {
+            None => affordable_walks(chain, self.inquiry.steps),
             Some(walks) => {
                 let each = steps_of(walks) / walks.len().max(1);
                 (affordable_walks(chain, each) / walks.len().max(1) as u64).max(10)
             }
-        }
-    }
-
-    fn simulated(&self, walks: u64, observer: Observer<'_>) -> Result<SimulatedUtility, Stopped> {
-        let simulation = Simulation {
-            real: Simulated::Own { origin: self.origin, steps: self.steps },
-            start: self.start,
-            walks,
-            seed: self.seed,
-            levels: self.levels,
-            etas: self.etas,
-        };
-        match self.real {
-            Some(walks) => given_walks::simulate(self.mechanism, walks, simulation, observer),
-            None => simulate_own(self.mechanism, simulation, observer),
         }
     }
 }

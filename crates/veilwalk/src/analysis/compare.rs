@@ -17,7 +17,7 @@ use super::{EntropyFigures, Origin, Progress, Stopped, Utility};
 use crate::guarantee::{
     CalibrationError, Cancelled, Cover, Effort, Figures, audited_loss, calibrate,
 };
-use crate::mechanism::{Epsilon, Mechanism, Preset, Promise, Radius, Unit};
+use crate::mechanism::{Epsilon, Mechanism, Preset, Promise, Radius, ScaleError, Unit};
 use crate::model::Model;
 use crate::session::Start;
 
@@ -230,15 +230,18 @@ fn made(
         Basis::Radius(radius) => Promise::within_radius(epsilon, radius),
         Basis::Loss => Promise::for_substitutions(epsilon, NonZeroU32::MIN),
     };
-    let theorem = match Mechanism::new(Arc::clone(&setting.model), preset.design(), promise) {
+    let calibrating = |done| tell(preset, "calibrating", done);
+    let model = Arc::clone(&setting.model);
+    let theorem = match Mechanism::watched(model, preset.design(), promise, &calibrating) {
         Ok(theorem) => theorem,
+        Err(ScaleError::Cancelled(cancelled)) => return Err(cancelled.into()),
         Err(refusal) => return Ok(Err(refusal.to_string())),
     };
     // Cells come calibrated.
     if basis != Basis::Loss || theorem.certificate().is_some() {
         return Ok(Ok(theorem));
     }
-    match calibrate(&theorem, setting.effort, &|done| tell(preset, "calibrating", done)) {
+    match calibrate(&theorem, setting.effort, &calibrating) {
         Ok((mechanism, _)) => Ok(Ok(mechanism)),
         Err(CalibrationError::Cancelled(cancelled)) => Err(cancelled.into()),
         Err(refusal) => Ok(Err(refusal.to_string())),

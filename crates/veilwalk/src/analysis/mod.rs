@@ -39,6 +39,7 @@ mod figures;
 pub mod given_block;
 pub mod given_walk;
 pub mod given_walks;
+mod inquiry;
 pub mod joint;
 mod kernels;
 pub mod long_run;
@@ -52,6 +53,7 @@ pub mod typical;
 
 pub use analyzed::Analyzed;
 pub use figures::{DistanceLaw, EntropyFigures, Exceedance, Utility};
+pub use inquiry::Inquiry;
 pub use own_walks::OwnWalks;
 pub use progress::{Observer, Progress, Stage, Stopped, unobserved};
 

@@ -16,35 +16,18 @@ use super::joint::{JointChain, KernelMemory};
 use super::long_run::{
     self, LongRun, LongRunError, MixingKind, MixingTime, SecondEigenvalue, chain_mixing_time,
 };
-use super::simulate::{Estimate, RealWalks as Simulated, SimulatedUtility, Simulation, simulate};
+use super::simulate::{Estimate, SimulatedUtility};
 use super::typical::{self, Spending, TypicalEnclosure};
-use super::{Observer, Origin, Stopped, Utility, given_walks};
-use crate::chain::StateId;
+use super::{Inquiry, Observer, Stopped, Utility, given_walks};
 use crate::mechanism::Mechanism;
-use crate::session::Start;
 
 /// What to analyze.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// The mechanism.
     pub mechanism: &'a Mechanism,
-    /// Where the chain's own walks start.
-    pub origin: Origin,
-    /// How many steps they take.
-    pub steps: usize,
-    /// How released walks start.
-    pub start: Start,
-    /// Real walks to analyze the release of, instead of the chain's own. The figures are then not
-    /// protected.
-    pub real: Option<&'a [Vec<StateId>]>,
-    /// Distances whose exceedance is computed, in nats.
-    pub levels: &'a [f64],
-    /// How far a typical walk may be from the chain's entropy rate, in nats per transition.
-    pub etas: &'a [f64],
-    /// How many walks to simulate as well; with real walks, how many releases of each.
-    pub simulate: Option<u64>,
-    /// Where simulated walks take their randomness from.
-    pub seed: u64,
+    /// What is asked.
+    pub inquiry: Inquiry<'a>,
     /// How much may be spent.
     pub effort: Effort,
 }
@@ -243,17 +226,17 @@ impl Plan<'_> {
     /// If the pair of walks does not fit into memory, or the observer stops it.
     pub fn carry_out(&self, observer: Observer<'_>) -> Result<Analysis, PlanError> {
         let mut left_out = Vec::new();
-        let (pair, utility) = match self.real {
+        let (pair, utility) = match self.inquiry.real {
             None => {
                 self.refuse_too_large_a_pair()?;
                 let pair = self.pair(observer)?;
-                let utility =
-                    pair.utility(self.origin, self.start, self.steps, self.levels, observer)?;
+                let Inquiry { origin, start, steps, levels, .. } = self.inquiry;
+                let utility = pair.utility(origin, start, steps, levels, observer)?;
                 (Some(pair), utility)
             }
             Some(walks) => {
-                let utility =
-                    given_walks::utility(self.mechanism, walks, self.start, self.levels, observer)?;
+                let Inquiry { start, levels, .. } = self.inquiry;
+                let utility = given_walks::utility(self.mechanism, walks, start, levels, observer)?;
                 let pair = if self.pair_bytes() > self.effort.bytes {
                     left_out.push(LeftOut {
                         what: "drift and the long run",
@@ -280,7 +263,7 @@ impl Plan<'_> {
         if let Some(pair) = &pair {
             self.of_the_pair(pair, &mut analysis, observer)?;
         }
-        if let Some(walks) = self.simulate {
+        if let Some(walks) = self.inquiry.simulate {
             analysis.simulated = Some(self.simulated(walks, observer)?);
         }
         self.typical(pair.as_ref(), &mut analysis, observer)?;
@@ -330,7 +313,7 @@ impl Plan<'_> {
         } else {
             self.long_run(pair, sweeps, analysis, observer)?;
         }
-        if self.real.is_some() {
+        if self.inquiry.real.is_some() {
             analysis.left_out.push(LeftOut {
                 what: "the bounds",
                 why: "they speak of the chain's own walks; analyze those instead".to_owned(),
@@ -387,9 +370,9 @@ impl Plan<'_> {
             return Ok(());
         }
         let model = self.mechanism.model();
-        let start = pair.start(self.origin, self.start);
+        let start = pair.start(self.inquiry.origin, self.inquiry.start);
         let error = ErrorBound::new(pair, drift, &start, observer)?;
-        let figures = error.figures(self.steps, self.levels);
+        let figures = error.figures(self.inquiry.steps, self.inquiry.levels);
         analysis.bounds.error = Some(ErrorFigures {
             levels: figures,
             published_constants: error.published_constants(),
@@ -409,7 +392,7 @@ impl Plan<'_> {
         analysis.bounds.entropy =
             Some(WithNote { figures: entropy, published_note: EntropyBound::NOTE });
         analysis.bounds.typicality = typicality.map(|bound| Typicality {
-            etas: self.etas.iter().map(|&eta| bound.figures(eta)).collect(),
+            etas: self.inquiry.etas.iter().map(|&eta| bound.figures(eta)).collect(),
             published_note: TypicalityBound::NOTE,
         });
         if pair.kind == MixingKind::LowerBound {
@@ -438,20 +421,20 @@ impl Plan<'_> {
             return Ok(());
         }
         let mut fallback: Option<SimulatedUtility> = None;
-        for (place, &eta) in self.etas.iter().enumerate() {
+        for (place, &eta) in self.inquiry.etas.iter().enumerate() {
             let spending = self.effort.typical;
-            let enclosed = match (self.real, pair) {
+            let enclosed = match (self.inquiry.real, pair) {
                 (Some(walks), _) => given_walks::typical(
                     self.mechanism,
                     walks,
-                    self.start,
+                    self.inquiry.start,
                     eta,
                     spending,
                     observer,
                 )?,
                 (None, Some(pair)) => {
-                    let from = (self.origin, self.start);
-                    typical::of_own_walks(pair, from, self.steps, eta, spending, observer)?
+                    let Inquiry { origin, start, steps, .. } = self.inquiry;
+                    typical::of_own_walks(pair, (origin, start), steps, eta, spending, observer)?
                 }
                 (None, None) => None,
             };
@@ -473,24 +456,13 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// With several real walks, releases of each; fewer than ten would give no error bar.
-    fn fallback_walks(&self) -> u64 {
-        let real = self.real.map_or(1, |walks| walks.len() as u64);
-        (FALLBACK_WALKS / real).max(10)
+    fn simulated(&self, walks: u64, observer: Observer<'_>) -> Result<SimulatedUtility, Stopped> {
+        self.inquiry.simulated(self.mechanism, walks, observer)
     }
 
-    fn simulated(&self, walks: u64, observer: Observer<'_>) -> Result<SimulatedUtility, Stopped> {
-        let simulation = Simulation {
-            real: Simulated::Own { origin: self.origin, steps: self.steps },
-            start: self.start,
-            walks,
-            seed: self.seed,
-            levels: self.levels,
-            etas: self.etas,
-        };
-        match self.real {
-            Some(real) => given_walks::simulate(self.mechanism, real, simulation, observer),
-            None => simulate(self.mechanism, simulation, observer),
-        }
+    /// With several real walks, releases of each; fewer than ten would give no error bar.
+    fn fallback_walks(&self) -> u64 {
+        let real = self.inquiry.real.map_or(1, |walks| walks.len() as u64);
+        (FALLBACK_WALKS / real).max(10)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -12,6 +12,7 @@ use super::DistanceTable;
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
 use crate::storage::Storage;
+use crate::watch::{Cancelled, Counter, Watch, unwatched};
 
 /// What "nearest" means when the right answer is chosen. The guarantee is the same either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +102,8 @@ impl Cells {
             smallest.clear();
             smallest.resize(states, Nats::MAX);
             for (place, y) in by_preference(chain, StateId::new(z)).into_iter().rev() {
-                take_nearer(by.to(y), place, smallest, row);
+                let distances = by.to(y);
+                Arch::new().dispatch(TakeNearer { distances, place, smallest, best: row });
             }
         });
         Ok(Self::with_answers(chain, symmetric, best.into()))
@@ -188,7 +190,21 @@ impl Cells {
     }
 
     fn table(&self) -> &[Nats] {
-        self.distances.get_or_init(|| self.compute().into())
+        if self.distances.get().is_none() {
+            let _ = self.make_distances(&unwatched);
+        }
+        self.distances.get().expect("just made")
+    }
+
+    /// Makes the distances, unless they are there.
+    ///
+    /// Nobody waits for another thread that makes them as well: that thread may wait for work which
+    /// the waiting one was to do.
+    pub(crate) fn make_distances(&self, watch: Watch<'_>) -> Result<(), Cancelled> {
+        if self.distances.get().is_none() {
+            let _ = self.distances.set(self.compute(watch)?.into());
+        }
+        Ok(())
     }
 
     /// All distances to cells: for each last state, the smallest of the rows of the symmetric table
@@ -199,8 +215,9 @@ impl Cells {
     /// |S|³ minima of whole numbers, in runs of [`TILE`] that the compiler turns into vector
     /// instructions. The columns are taken tile by tile, so that the part of the table in use stays
     /// in the cache while all last states go through it.
-    fn compute(&self) -> Vec<Nats> {
+    fn compute(&self, watch: Watch<'_>) -> Result<Vec<Nats>, Cancelled> {
         let n = self.states;
+        let done = Counter::new(watch, 0.0..1.0, n.div_ceil(TILE) * n);
         let cells: Vec<Vec<u16>> = (0..n).into_par_iter().map(|z| self.members(z)).collect();
         let mut table = vec![Nats::ZERO; self.candidates.len() * n];
         let mut parts = Vec::with_capacity(n);
@@ -216,16 +233,18 @@ impl Cells {
             tile.par_iter_mut().enumerate().for_each(|(x, row)| {
                 row[..width].copy_from_slice(&self.symmetric.to(StateId::new(x))[first..][..width]);
             });
-            parts.par_iter_mut().enumerate().for_each_init(Vec::new, |nearest, (z, part)| {
+            let fill = |nearest: &mut Vec<[Nats; TILE]>, (z, part): (usize, &mut &mut [Nats])| {
                 self.fill_part(z, &cells[z], &tile, nearest);
                 let degree = nearest.len();
                 let columns = part[first * degree..][..width * degree].chunks_exact_mut(degree);
                 for (column, out) in columns.enumerate() {
                     out.iter_mut().zip(nearest.iter()).for_each(|(slot, row)| *slot = row[column]);
                 }
-            });
+                done.add(1)
+            };
+            parts.par_iter_mut().enumerate().try_for_each_init(Vec::new, fill)?;
         }
-        table
+        Ok(table)
     }
 
     /// For each successor of `z`, the smallest entry of the tile's rows in its cell.
@@ -241,7 +260,8 @@ impl Cells {
         out.resize(successors.len(), [Nats::MAX; TILE]);
         let best = &self.best[z * self.states..][..self.states];
         for run in order.chunk_by(|&a, &b| best[usize::from(a)] == best[usize::from(b)]) {
-            out[usize::from(best[usize::from(run[0])])] = smallest(tile, run);
+            out[usize::from(best[usize::from(run[0])])] =
+                Arch::new().dispatch(Smallest { tile, rows: run });
         }
         // The nearest state of a cell that has states is never at the ceiling from everything, so
         // a row that is still untouched is an empty cell: the candidate stands for itself.
@@ -263,16 +283,25 @@ impl Cells {
     }
 }
 
-/// The smallest entry of each column, over some rows of the tile.
-fn smallest(tile: &[[Nats; TILE]], rows: &[u16]) -> [Nats; TILE] {
-    Arch::new().dispatch(|| {
+/// The smallest entry of each column, over some rows of the tile, in whatever vector registers the
+/// machine has.
+struct Smallest<'a> {
+    tile: &'a [[Nats; TILE]],
+    rows: &'a [u16],
+}
+
+impl WithSimd for Smallest<'_> {
+    type Output = [Nats; TILE];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [Nats; TILE] {
         let mut least = [Nats::MAX; TILE];
-        for &x in rows {
-            let row = &tile[usize::from(x)];
+        for &x in self.rows {
+            let row = &self.tile[usize::from(x)];
             least.iter_mut().zip(row).for_each(|(a, b)| *a = (*a).min(*b));
         }
         least
-    })
+    }
 }
 
 /// Columns worked on at a time: 512 bytes of a row, so that the rows of four thousand states take
@@ -281,14 +310,25 @@ const TILE: usize = 128;
 
 /// Gives the candidate at this place every state that is at most as far from it as from the best one
 /// so far. Called with the least preferred first, so that of equals the preferred one is kept.
-fn take_nearer(distances: &[Nats], place: u16, smallest: &mut [Nats], best: &mut [u16]) {
-    Arch::new().dispatch(|| {
+struct TakeNearer<'a> {
+    distances: &'a [Nats],
+    place: u16,
+    smallest: &'a mut [Nats],
+    best: &'a mut [u16],
+}
+
+impl WithSimd for TakeNearer<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { distances, place, smallest, best } = self;
         for ((&d, smallest), best) in distances.iter().zip(smallest).zip(best) {
             let nearer = d <= *smallest;
             *smallest = if nearer { d } else { *smallest };
             *best = if nearer { place } else { *best };
         }
-    });
+    }
 }
 
 /// The successors of a state with their places, likelier ones first, then by state order.

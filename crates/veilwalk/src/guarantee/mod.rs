@@ -36,8 +36,6 @@ mod tally;
 mod walk;
 mod words;
 
-use std::ops::ControlFlow;
-
 pub use audit::{AuditPlan, AuditReport, Probe, Sampler, StepSampler, audit};
 pub use block::{ReplacementLoss, block_loss, replacement_work, worst_replacement};
 pub use block_report::{BlockEffort, BlockGuarantee};
@@ -49,25 +47,5 @@ pub use loss::{
 };
 pub use report::{Guarantee, GuaranteeError};
 
-use thiserror::Error;
-
-/// Someone who watches long work: told the share that is done, answers whether to go on.
-pub type Watch<'a> = &'a (dyn Fn(f64) -> ControlFlow<()> + Sync);
-
-/// Nobody watches.
-pub fn unwatched(_: f64) -> ControlFlow<()> {
-    ControlFlow::Continue(())
-}
-
-/// Whoever watched the work asked for it to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("stopped on request before the result was complete")]
-pub struct Cancelled;
-
-/// Tells the watcher how far the work is.
-fn report_progress(watch: Watch<'_>, done: f64) -> Result<(), Cancelled> {
-    match watch(done) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Cancelled),
-    }
-}
+use crate::watch::report_progress;
+pub use crate::watch::{Cancelled, Watch, unwatched};

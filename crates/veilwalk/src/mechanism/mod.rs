@@ -53,6 +53,7 @@ use crate::model::{Certified, Model};
 use crate::nats::Nats;
 use crate::random::{COINS, ExpCoin, Flips, RoundedUnit, UnitExponent, Words};
 use crate::rational::Rational;
+use crate::watch::{Watch, unwatched};
 
 /// A member of the family on a chain: gives its exact kernel, and takes exact sampled steps.
 ///
@@ -157,8 +158,23 @@ impl Mechanism {
     ///
     /// If no scale keeps the promise on this chain, or cells would need too much memory.
     pub fn new(model: Arc<Model>, design: Design, promise: Promise) -> Result<Self, ScaleError> {
+        Self::watched(model, design, promise, &unwatched)
+    }
+
+    /// The same, watched: making and calibrating cells takes seconds on chains of thousands of
+    /// states.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mechanism::new`], and if the watcher asks to stop.
+    pub fn watched(
+        model: Arc<Model>,
+        design: Design,
+        promise: Promise,
+        watch: Watch<'_>,
+    ) -> Result<Self, ScaleError> {
         if design.distance.nearest().is_some() {
-            return Self::with_cells(model, design, promise, Calibration::Exact);
+            return Self::with_cells(model, design, promise, Calibration::Exact, watch);
         }
         let eta = scale::theorem_scale(&model, design, promise)?;
         Ok(Self { promise: Some(promise), ..Self::with_scale(model, design, eta)? })
@@ -168,7 +184,8 @@ impl Mechanism {
     ///
     /// # Errors
     ///
-    /// If no scale keeps the promise on this chain, or the tables would need too much memory.
+    /// If no scale keeps the promise on this chain, the tables would need too much memory, or the
+    /// watcher asks to stop.
     ///
     /// # Panics
     ///
@@ -178,12 +195,13 @@ impl Mechanism {
         design: Design,
         promise: Promise,
         calibration: Calibration,
+        watch: Watch<'_>,
     ) -> Result<Self, ScaleError> {
         let nearest = design.distance.nearest().expect("a distance that goes by cells");
         let cells = model.cells(nearest)?.clone();
         let scales = match model.certified(design, promise, calibration) {
             Some(scales) => scales.clone(),
-            None => cell::calibrated(&model, &cells, design, promise, calibration)?.into(),
+            None => cell::calibrated(&model, &cells, design, promise, calibration, watch)?.into(),
         };
         let certified = Certified { design, promise, calibration, scales };
         Ok(Self::with_certified(model, cells, &certified))
@@ -199,7 +217,7 @@ impl Mechanism {
     fn with_certified(model: Arc<Model>, cells: Arc<Cells>, certified: &Certified) -> Self {
         let Certified { design, promise, scales, .. } = certified;
         let metric: Arc<dyn Metric> = match promise.unit {
-            Unit::Radius(_) => Arc::new(cell::ByRadius(cells)),
+            Unit::Radius(_) => Arc::new(cell::ByRadius::new(cells)),
             Unit::Substitutions(_) => Arc::new(cell::BySubstitution(cells)),
         };
         Self {
@@ -253,9 +271,11 @@ impl Mechanism {
             Distance::Directed => model.directed_metric(),
             Distance::Symmetric => model.symmetric_metric(),
             Distance::Hamming => Arc::new(Hamming),
-            Distance::Cell => Arc::new(cell::ByRadius(model.cells(Nearest::Directed)?.clone())),
+            Distance::Cell => {
+                Arc::new(cell::ByRadius::new(model.cells(Nearest::Directed)?.clone()))
+            }
             Distance::CellSymmetric => {
-                Arc::new(cell::ByRadius(model.cells(Nearest::Symmetric)?.clone()))
+                Arc::new(cell::ByRadius::new(model.cells(Nearest::Symmetric)?.clone()))
             }
         };
         let rounded = match (design.rule, design.chain_weight, design.distance) {

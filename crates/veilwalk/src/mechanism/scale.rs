@@ -37,6 +37,7 @@ use crate::model::{Model, TooLarge};
 use crate::nats::Nats;
 use crate::random::UnitExponent;
 use crate::rational::{Rational, gcd};
+use crate::watch::Cancelled;
 
 /// Why a promise cannot be kept by a design on a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -73,6 +74,9 @@ pub enum ScaleError {
     /// The scale depends on the largest distance, which only a table of all distances tells.
     #[error(transparent)]
     NeedsTables(#[from] TooLarge),
+    /// Stopped on request.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// The scale that the theorem gives: ε over twice (or once) the sensitivity.

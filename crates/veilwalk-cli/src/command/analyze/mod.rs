@@ -6,6 +6,7 @@ mod real;
 mod text;
 
 use anyhow::{Result, bail};
+use veilwalk::analysis::Inquiry;
 use veilwalk::analysis::block_plan::{BlockFindings as Found, BlockPlan, Exactness};
 use veilwalk::analysis::plan::{Effort, Plan};
 use veilwalk::guarantee::Cover;
@@ -93,27 +94,30 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         );
     }
     Args::warn_of_nothing_protected(&model, settled.promise);
-    let (steps, real) = (args.own.steps, real.as_ref());
+    let real = real.as_ref();
+    let inquiry = Inquiry {
+        origin,
+        steps: args.own.steps,
+        start,
+        real: real.map(|real| real.walks.as_slice()),
+        levels: &args.levels,
+        etas: &args.eta,
+        simulate: args.simulate,
+        seed: args.seed,
+    };
     let (name, promise, found) = match length {
         Some(length) => {
             let chosen = settled.block_on(&model, length)?;
             let plan = BlockPlan {
                 mechanism: &chosen.mechanism,
-                origin,
-                steps,
-                start,
-                real: real.map(|real| real.walks.as_slice()),
-                levels: &args.levels,
-                etas: &args.eta,
-                simulate: args.simulate,
-                seed: args.seed,
+                inquiry,
                 effort: match args.thorough {
                     true => Exactness::Always,
                     false => Exactness::WhereAffordable,
                 },
             };
             let whose = if real.is_some() { "the walks of --real" } else { "the walks" };
-            refuse_too_long(length, plan.longest(), whose)?;
+            refuse_too_long(length, inquiry.longest(), whose)?;
             let found = observed_stages(|observer| plan.carry_out(observer))?;
             (chosen.name, chosen.promise, found)
         }
@@ -121,14 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             let chosen = settled.on(&model)?;
             let plan = Plan {
                 mechanism: &chosen.mechanism,
-                origin,
-                steps,
-                start,
-                real: real.map(|real| real.walks.as_slice()),
-                levels: &args.levels,
-                etas: &args.eta,
-                simulate: args.simulate,
-                seed: args.seed,
+                inquiry,
                 effort: if args.thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
             };
             let analysis = observed_stages(|observer| plan.carry_out(observer))?;

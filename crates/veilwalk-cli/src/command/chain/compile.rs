@@ -6,10 +6,12 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use veilwalk::mechanism::cell::Calibration;
 use veilwalk::model::Certified;
+use veilwalk_io::{AtomicFile, write_model_to};
 
 use crate::args::{
     Calibrate, ChainOptions, DistanceOptions, MechanismArgs, counted, refuse_to_replace,
 };
+use crate::progress::remove_when_stopped;
 use crate::terminal;
 
 /// Compute a chain's distances once, and write them with the chain as a model
@@ -64,7 +66,9 @@ pub(super) fn run(args: &Args) -> Result<()> {
         });
         holds += &format!(", and cells with scales for {}", chosen.promise);
     }
-    veilwalk_io::write_model(&model, &scales, &args.output)?;
+    let file = AtomicFile::create(&args.output)?;
+    remove_when_stopped(file.temporary());
+    write_model_to(&model, &scales, file)?;
     terminal::note(format!(
         "{}: {}, {}, {holds}",
         args.output.display(),

@@ -184,13 +184,17 @@ pub(super) fn made(
     let design = setting.preset.design();
     let (model, promise) = (Arc::clone(&subject.model), promise(setting)?);
     let large = subject.extent == Extent::Large;
+    let label = format!("{}: calibrating {}", subject.key, setting.preset);
     let looked_at = !(work.exact || work.simulated || work.drift);
     if setting.preset == Preset::Cell && subject.extent != Extent::Tiny && looked_at {
         // The exact calibration would take longer than a look is worth.
-        let mechanism = Mechanism::with_cells(model, design, promise, Calibration::Theorem)?;
+        let mechanism = with_progress(&label, |watch| {
+            Mechanism::with_cells(model, design, promise, Calibration::Theorem, watch)
+        })?;
         return Ok((mechanism, Some("scales of the theorem, not calibrated".to_owned())));
     }
-    let mechanism = Mechanism::new(model, design, promise)?;
+    let mechanism =
+        with_progress(&label, |watch| Mechanism::watched(model, design, promise, watch))?;
     if setting.basis == Basis::Epsilon || setting.preset == Preset::Chen {
         return Ok((mechanism, None));
     }
@@ -202,7 +206,6 @@ pub(super) fn made(
                       smaller than need be";
         return Ok((mechanism, Some(remark.to_owned())));
     }
-    let label = format!("{}: calibrating {}", subject.key, setting.preset);
     match with_progress(&label, |watch| calibrate(&mechanism, Effort::default(), watch)) {
         Ok((calibrated, _)) => Ok((calibrated, None)),
         Err(error @ CalibrationError::Cancelled(_)) => Err(error.into()),

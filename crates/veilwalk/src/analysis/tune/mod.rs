@@ -317,20 +317,25 @@ impl Run<'_> {
             };
             told(0.0)?;
             // Calibration and kernels are about half of it.
+            let part = |before: f64, part: f64, done: f64| match told(before + part * done) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(Stopped) => ControlFlow::Break(()),
+            };
             let inner = |progress: Progress| {
-                let within = progress.done as f64 / progress.total.max(1) as f64;
-                let half = if progress.stage == Stage::Steps { 0.5 } else { 0.0 };
-                match told(half + within / 2.0) {
-                    Ok(()) => ControlFlow::Continue(()),
-                    Err(Stopped) => ControlFlow::Break(()),
+                let done = progress.done as f64 / progress.total.max(1) as f64;
+                match progress.stage {
+                    Stage::Steps => part(0.5, 0.5, done),
+                    _ => part(0.25, 0.25, done),
                 }
             };
-            match Mechanism::new(self.model.clone(), design, self.question.promise) {
+            let (model, promise) = (self.model.clone(), self.question.promise);
+            match Mechanism::watched(model, design, promise, &|done| part(0.0, 0.25, done)) {
                 Ok(mechanism) => {
                     let figures = self.figures(&mechanism, steps, &inner)?;
                     let preset = name_of(design, unit);
                     members.push(Evaluated { design, preset, figures, score: 0.0 });
                 }
+                Err(ScaleError::Cancelled(_)) => return Err(Stopped.into()),
                 Err(why) => self.impossible.push((design, why)),
             }
         }

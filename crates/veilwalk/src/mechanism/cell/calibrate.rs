@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::Calibration;
@@ -15,6 +15,7 @@ use crate::mechanism::{CostScale, Design, Promise, Rule, ScaleError, Unit, log_k
 use crate::model::Model;
 use crate::nats::Nats;
 use crate::rational::Rational;
+use crate::watch::{Cancelled, Counter, Watch};
 
 /// What is added to a computed loss, in nats, before it is compared with what is allowed.
 ///
@@ -80,6 +81,9 @@ pub(crate) fn allowed(promise: Promise) -> Rational {
     )
 }
 
+/// How much of the work it is, about, to make the distances to cells.
+const DISTANCES: f64 = 0.2;
+
 /// Scales for all last states.
 pub(in crate::mechanism) fn calibrated(
     model: &Model,
@@ -87,6 +91,7 @@ pub(in crate::mechanism) fn calibrated(
     design: Design,
     promise: Promise,
     calibration: Calibration,
+    watch: Watch<'_>,
 ) -> Result<Vec<CellScale>, ScaleError> {
     let lambda = allowed(promise);
     if lambda.numerator() == 0 {
@@ -101,15 +106,23 @@ pub(in crate::mechanism) fn calibrated(
             return Ok(vec![exact; model.chain().len()]);
         }
         Unit::Substitutions(_) => Vec::new(),
-        Unit::Radius(_) => pairs_by_distance(cells.symmetric()),
+        Unit::Radius(_) => {
+            cells.make_distances(&|done| watch(done * DISTANCES))?;
+            pairs_by_distance(cells.symmetric())
+        }
     };
     let states: Vec<StateId> = model.chain().states().collect();
-    Ok(states
+    let done = Counter::new(watch, DISTANCES..1.0, model.chain().transitions());
+    let scales: Result<Vec<CellScale>, Cancelled> = states
         .into_par_iter()
         .map(|z| {
-            State::new(model, cells, design, promise, lambda, &pairs, z).calibrate(calibration)
+            let state = State::new(model, cells, design, promise, lambda, &pairs, z);
+            let scale = state.calibrate(calibration);
+            done.add(state.weights.len())?;
+            Ok(scale)
         })
-        .collect())
+        .collect();
+    Ok(scales?)
 }
 
 /// All pairs of different states at a positive distance, closest first.
@@ -265,7 +278,7 @@ impl<'a> State<'a> {
     fn exponential_factor(&self, kind: &[Nats], offsets: &[f64], scale: CostScale) -> f64 {
         let per_unit =
             scale.cost(Nats::from_units(1), Nats::ZERO) as f64 / scale.denominator() as f64;
-        -log_total(kind, offsets, per_unit)
+        -Arch::new().dispatch(LogTotal { distances: kind, offsets, per_unit })
     }
 
     /// The factors of all kinds from their kernels, whatever the rule.
@@ -311,9 +324,11 @@ impl<'a> State<'a> {
                 }
             }
             Pairs::Listed(pairs) => {
+                // Fractions are reduced each time they are asked for, and there are millions of pairs.
+                let (eta, lambda) = (scale.eta().as_f64(), self.lambda.as_f64());
                 for (audited, &(distance, a, b)) in pairs.iter().enumerate() {
                     let m = distance.as_f64();
-                    let bound = scale.eta().as_f64() + trial.range / m;
+                    let bound = eta + trial.range / m;
                     if bound <= largest.max(settled) {
                         return largest.max(bound).max(unexamined);
                     }
@@ -324,14 +339,14 @@ impl<'a> State<'a> {
                     // The same bound with what the factor of these two kinds differs by.
                     if let Factors::PerKind(factors) = &trial.factors {
                         let apart = (factors[a] - factors[b]).abs() + ROUNDING;
-                        let bound = scale.eta().as_f64() + apart / m;
+                        let bound = eta + apart / m;
                         if bound <= largest.max(settled) {
                             unexamined = unexamined.max(bound);
                             continue;
                         }
                     }
                     largest = largest.max(self.loss(trial, a, b) / m);
-                    if largest > self.lambda.as_f64() {
+                    if largest > lambda {
                         return largest;
                     }
                 }
@@ -363,30 +378,43 @@ impl<'a> State<'a> {
 ///
 /// Good to 10⁻¹² for costs up to a thousand nats: each is off by a few units in its last place, and
 /// [`exp_minus`] by a relative 10⁻¹⁴. What costs 700 nats more than the cheapest counts as that much.
-fn log_total(distances: &[Nats], offsets: &[f64], per_unit: f64) -> f64 {
-    Arch::new().dispatch(|| log_total_anywhere(distances, offsets, per_unit))
+struct LogTotal<'a> {
+    distances: &'a [Nats],
+    offsets: &'a [f64],
+    per_unit: f64,
 }
 
-#[inline(always)]
-fn log_total_anywhere(distances: &[Nats], offsets: &[f64], per_unit: f64) -> f64 {
-    let costs = || {
-        let both = distances.iter().zip(offsets);
-        both.map(|(d, offset)| f64::from(d.units()) * per_unit + offset)
-    };
-    let least = costs().fold(f64::INFINITY, |least, cost| if cost < least { cost } else { least });
-    // Four sums, so that the compiler may keep them in one register.
-    let mut totals = [0f64; 4];
-    let (chunks, rest) = distances.as_chunks::<4>();
-    let (offset_chunks, offset_rest) = offsets.as_chunks::<4>();
-    for (chunk, offset) in chunks.iter().zip(offset_chunks) {
-        for ((total, d), offset) in totals.iter_mut().zip(chunk).zip(offset) {
-            *total += exp_minus(f64::from(d.units()) * per_unit + offset - least);
+impl WithSimd for LogTotal<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        let Self { distances, offsets, per_unit } = self;
+        // Four minima and four sums, so that the compiler may keep them in one register.
+        let smaller = |a: f64, b: f64| if a < b { a } else { b };
+        let mut smallest = [f64::INFINITY; 4];
+        let mut totals = [0f64; 4];
+        let (chunks, rest) = distances.as_chunks::<4>();
+        let (offset_chunks, offset_rest) = offsets.as_chunks::<4>();
+        for (chunk, offset) in chunks.iter().zip(offset_chunks) {
+            for ((smallest, d), offset) in smallest.iter_mut().zip(chunk).zip(offset) {
+                *smallest = smaller(f64::from(d.units()) * per_unit + offset, *smallest);
+            }
         }
+        for (d, offset) in rest.iter().zip(offset_rest) {
+            smallest[0] = smaller(f64::from(d.units()) * per_unit + offset, smallest[0]);
+        }
+        let least = smallest.into_iter().fold(f64::INFINITY, smaller);
+        for (chunk, offset) in chunks.iter().zip(offset_chunks) {
+            for ((total, d), offset) in totals.iter_mut().zip(chunk).zip(offset) {
+                *total += exp_minus(f64::from(d.units()) * per_unit + offset - least);
+            }
+        }
+        for (d, offset) in rest.iter().zip(offset_rest) {
+            totals[0] += exp_minus(f64::from(d.units()) * per_unit + offset - least);
+        }
+        totals.iter().sum::<f64>().ln() - least
     }
-    for (d, offset) in rest.iter().zip(offset_rest) {
-        totals[0] += exp_minus(f64::from(d.units()) * per_unit + offset - least);
-    }
-    totals.iter().sum::<f64>().ln() - least
 }
 
 /// `exp(−x)` for x from zero up, without branches, so that it can be computed several at a time.
@@ -475,7 +503,8 @@ mod tests {
             let costs = distances.iter().zip(&offsets).map(|(d, o)| d.as_f64() * 1.3 + o);
             let least = costs.clone().fold(f64::INFINITY, f64::min);
             let plain = costs.map(|c| (least - c).exp()).sum::<f64>().ln() - least;
-            prop_assert!((log_total(&distances, &offsets, per_unit) - plain).abs() < 1e-12);
+            let total = LogTotal { distances: &distances, offsets: &offsets, per_unit };
+            prop_assert!((Arch::new().dispatch(total) - plain).abs() < 1e-12);
         }
     }
 }

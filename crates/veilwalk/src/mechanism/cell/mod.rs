@@ -75,7 +75,16 @@ pub enum Calibration {
 
 /// Distance to the cell, for walks within a radius: one contiguous run of the table a step.
 #[derive(Debug)]
-pub(super) struct ByRadius(pub(super) Arc<Cells>);
+pub(super) struct ByRadius(Arc<Cells>);
+
+impl ByRadius {
+    /// With all distances made. Were they left to the first step, every thread that takes one would
+    /// make them.
+    pub(super) fn new(cells: Arc<Cells>) -> Self {
+        let _ = cells.all_distances();
+        Self(cells)
+    }
+}
 
 /// Zero for the right answer and one nat for everything else.
 #[derive(Debug)]
