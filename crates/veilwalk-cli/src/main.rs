@@ -10,13 +10,24 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// What holds for all subcommands.
+const RULES: &str = "\
+Files: -o replaces a file of that name once the new one is complete, and warns of it beforehand. A \
+file that is read, a ledger and a manifest are never replaced.";
+
 /// Share walks on a Markov chain without giving the real ones away.
 ///
 /// While a sensitive walk happens (a trip, a path through a site, a firm's ratings), veilwalk
 /// releases another in its place, state by state: differentially private, feasible under the chain,
 /// and close to the real one. Start with `veilwalk demo`.
 #[derive(Parser)]
-#[command(name = "veilwalk", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "veilwalk",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = RULES
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

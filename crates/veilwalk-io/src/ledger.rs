@@ -8,7 +8,8 @@
 //! add up to anything, so a release in another is refused.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use redb::{
@@ -295,6 +296,16 @@ impl Ledger {
     fn storage(&self, reason: impl ToString) -> LedgerError {
         LedgerError::Storage { path: self.path.clone(), reason: reason.to_string() }
     }
+}
+
+/// Whether there is a ledger at this path, by its first bytes. It is not opened, so another process
+/// may have it.
+#[must_use]
+pub fn is_ledger(path: &Path) -> bool {
+    const FIRST_BYTES: [u8; 4] = *b"redb";
+    let mut found = [0; FIRST_BYTES.len()];
+    let read = path.is_file().then(|| File::open(path)?.read_exact(&mut found));
+    read.is_some_and(|read| read.is_ok()) && found == FIRST_BYTES
 }
 
 fn opening(path: &str, error: DatabaseError) -> LedgerError {

@@ -64,7 +64,7 @@ mod write_error;
 pub use chain_file::{read_chain, read_chain_from, write_chain};
 pub use compression::Compression;
 pub use initial_file::{read_initial, read_initial_from};
-pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerScope};
+pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerScope, is_ledger};
 pub use making::MakingError;
 pub use manifest::{
     BlockPart, ChainPart, Counts, FinishedRelease, GuaranteePart, Hashing, Manifest, MechanismPart,

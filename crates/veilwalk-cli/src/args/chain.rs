@@ -9,7 +9,7 @@ use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
 use veilwalk::distance::CacheSize;
 use veilwalk::{Chain, Initial, Model, Start, StateId};
 
-use super::{counted, quoted};
+use super::{Input, counted, quoted};
 use crate::terminal;
 
 /// How a chain is read.
@@ -107,9 +107,9 @@ impl DistanceOptions {
 }
 
 impl ChainArgs {
-    /// The chain as it was given: a name or a file.
-    pub(crate) fn name(&self) -> &str {
-        &self.chain
+    /// The files that may be read for it.
+    pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
+        self.options.inputs(&self.chain)
     }
 
     /// Reads the chain and computes its distances. A chain too large for a table of all distances is
@@ -196,6 +196,13 @@ impl ChainOptions {
             }
             None => model,
         })))
+    }
+
+    /// The files that may be read for a chain of this name.
+    pub(crate) fn inputs<'a>(&'a self, chain: &'a str) -> Vec<Input<'a>> {
+        let mut inputs = vec![(Path::new(chain), "the chain")];
+        inputs.extend(self.initial.iter().map(|i| (Path::new(i), "the initial distribution")));
+        inputs
     }
 
     /// The repairs that were asked for.

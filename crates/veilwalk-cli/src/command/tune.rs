@@ -14,7 +14,7 @@ use veilwalk::mechanism::{Epsilon, Radius, ScaleError, Unit};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Start};
 use veilwalk_io::{MechanismFile, ScaleFrom};
 
-use crate::args::{self, ChainArgs, Format, counted, quoted, refuse_to_replace};
+use crate::args::{self, ChainArgs, Format, Written, counted, quoted, settle_output};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -64,7 +64,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
-    /// Write the best as a mechanism file, for --mechanism FILE of every command
+    /// Write the best as a mechanism file, for --mechanism FILE of every command. A file of that name
+    /// is replaced, with a warning
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -74,7 +75,7 @@ const SHOWN: usize = 5;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(output) = &args.output {
-        refuse_to_replace(output, &[(args.chain.name(), "the chain")])?;
+        settle_output(output, Written::Other, &args.chain.inputs())?;
     }
     let model = args.chain.model()?;
     let question = args.question(model.chain())?;

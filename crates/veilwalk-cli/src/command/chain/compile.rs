@@ -8,7 +8,7 @@ use veilwalk::mechanism::cell::Calibration;
 use veilwalk::model::Certified;
 
 use crate::args::{
-    Calibrate, ChainOptions, DistanceOptions, MechanismArgs, counted, refuse_to_replace,
+    Calibrate, ChainOptions, DistanceOptions, MechanismArgs, Written, counted, settle_output,
 };
 use crate::terminal;
 
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// A built-in chain (`credit` or `downtown`) or a file, as for `chain check`
     chain: String,
 
-    /// Where to write the model
+    /// Where to write the model. A file of that name is replaced, with a warning
     #[arg(short, long, value_name = "MODEL")]
     output: PathBuf,
 
@@ -37,7 +37,9 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    refuse_to_replace(&args.output, &[(&args.chain, "the chain")])?;
+    let mut inputs = args.options.inputs(&args.chain);
+    inputs.extend(args.mechanism.input());
+    settle_output(&args.output, Written::Other, &inputs)?;
     let model = Arc::new(args.distances.model(args.options.read(&args.chain)?)?);
     let mut scales = Vec::new();
     let mut holds = match model.require_tables() {

@@ -36,13 +36,15 @@ pub(crate) struct GridArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// Where to write the chain, `-` for standard output
+    /// Where to write the chain, `-` for standard output. A file of that name is replaced, with a
+    /// warning
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
 pub(super) fn run(command: &Command) -> Result<()> {
     let Command::Grid(args) = command;
+    super::settle_output(&args.output, &[])?;
     let grid = Grid { width: args.width, height: args.height, seed: args.seed };
     let chain = Chain::grid(grid)?;
     let name = super::write(&chain, &args.output)?;

@@ -16,15 +16,15 @@ use veilwalk::mechanism::Epsilon;
 use veilwalk::random::{Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
-    AtomicFile, Compression, Hashing, HeldOutput, Ledger, LedgerScope, Manifest, ReadError,
-    ReadErrorKind, Releasing, UnknownStates, WalkFormat, WalkOptions, WalkReader,
+    AtomicFile, Compression, Hashing, HeldOutput, Ledger, LedgerScope, ReadError, ReadErrorKind,
+    Releasing, UnknownStates, WalkFormat, WalkOptions, WalkReader,
 };
 
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
-    self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, MechanismArgs, blocks_in_words,
-    quoted,
+    self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Input, MechanismArgs, Written,
+    blocks_in_words, quoted,
 };
 use crate::{progress, terminal};
 
@@ -52,7 +52,8 @@ pub(crate) struct Args {
 
     /// Where to write the release; standard output if not given. The name tells the format (`.csv`,
     /// `.tsv`, `.ndjson` or `.jsonl`, compressed with a further `.gz` or `.zst`; `.parquet`, `.arrow`,
-    /// `.arrows` for a stream of Arrow); with any other it is that of the input
+    /// `.arrows` for a stream of Arrow); with any other it is that of the input. A file of that name
+    /// is replaced, with a warning, once the release is complete
     #[arg(short, long, value_name = "FILE", help_heading = "Input and output")]
     output: Option<PathBuf>,
 
@@ -152,9 +153,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let source = args.source()?;
     let model = args.chain.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
-    if let Some(output) = &args.output {
-        let inputs = [(args.walks.as_str(), "the real walks"), (args.chain.name(), "the chain")];
-        args::refuse_to_replace(output, &inputs)?;
+    if let Some(output) = args.output.as_ref().filter(|_| args.writes_to_file()) {
+        args::settle_output(output, Written::Release, &args.inputs())?;
     }
     let length = args.block.length()?;
     let settled = args.mechanism.settled()?;
@@ -225,13 +225,6 @@ impl Run<'_> {
         let release = Release { run: self, charge: &charge };
         match &args.output {
             Some(path) if args.writes_to_file() => {
-                if Manifest::path_for(path).exists() {
-                    terminal::warning(format!(
-                        "{}: this replaces an earlier release; if it is of the same walks, and \
-                         anyone has seen the first, their losses add up (--ledger keeps count)",
-                        path.display()
-                    ));
-                }
                 let format = WalkFormat::from_path(path).unwrap_or(walks.format());
                 let compression = Compression::from_path(path);
                 let packed = compression != Compression::None;
@@ -331,6 +324,16 @@ impl Args {
              nothing{advice}; --allow-vacuous releases without protection",
             promise.epsilon,
         )
+    }
+
+    /// The files that are read, and the ledger.
+    fn inputs(&self) -> Vec<Input<'_>> {
+        let mut inputs = self.chain.inputs();
+        inputs.push((Path::new(&self.walks), "the real walks"));
+        inputs.extend(self.mechanism.input());
+        inputs.extend(self.key_file.iter().map(|path| (path.as_path(), "the secret")));
+        inputs.extend(self.ledger.iter().map(|path| (path.as_path(), "the ledger")));
+        inputs
     }
 
     fn open_ledger(&self, model: &Model, promise: Promise) -> Result<Option<Ledger>> {
