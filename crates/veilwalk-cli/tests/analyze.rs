@@ -157,6 +157,26 @@ fn a_move_that_the_chain_does_not_have() {
 }
 
 #[test]
+fn states_that_the_chain_does_not_have_can_be_left_out() {
+    let folder = Folder::with("odd.csv", "trajectory,state\na,B\na,Bax\na,Ba\nb,Zzz\n");
+    folder.write("even.csv", "trajectory,state\na,B\na,Ba\n");
+    let flags = |name: &str| {
+        format!("analyze --chain credit --epsilon 1 --radius 3.5 --format json --real {name}.csv")
+    };
+    let skip = flags("odd") + " --unknown-state skip";
+    let run = folder.run(skip.split(' ')).success();
+    let said = stderr(&run);
+    assert!(said.contains("warning: 2 rows left out because the state is not one"), "{said}");
+    let even = json(&folder.run(flags("even").split(' ')).success());
+    let odd = json(&run);
+    for key in ["mean_distance_nats", "wrong_state_share", "exceedance", "impossible_moves"] {
+        assert_eq!(odd[key], even[key], "{key}");
+    }
+    let own = "analyze --chain credit --epsilon 1 --radius 3.5 --unknown-state skip";
+    folder.refuses(own.split(' '), &["--real"]);
+}
+
+#[test]
 fn a_periodic_chain_has_no_long_run_and_says_so() {
     let folder = Folder::with("c.csv", ",a,b,c\na,0,0.5,0.5\nb,1,0,0\nc,1,0,0\n");
     let flags = "analyze --chain c.csv --mechanism paper --epsilon 1 --radius 1 --steps 10";

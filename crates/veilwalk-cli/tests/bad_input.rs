@@ -172,6 +172,8 @@ fn states_that_the_chain_does_not_have() {
         text,
         &["walks.csv, line 2", "did you mean \"Baa\"? Correct the label"],
     );
+    let text = "trajectory,state\nnorth,aBa\n";
+    walks_refused("walks.csv", text, &["walks.csv, line 2", "did you mean \"Baa\"?"]);
     let folder = Folder::with("walks.csv", WALKS);
     folder.write("start.csv", "state,probability\nZzz,1\n");
     folder.refuses(
@@ -188,6 +190,53 @@ fn states_that_the_chain_does_not_have() {
     ] {
         folder.refuses(both(&args, &CREDIT), &[flag, "\"Zzz\" is not a state", "give one of"]);
     }
+}
+
+#[test]
+fn all_states_that_the_chain_does_not_have_are_counted() {
+    let mut text = String::from("trajectory,state\nnorth,Baa\n");
+    for label in ["Zzz", "Yyy", "Zzz", "Xxx"] {
+        text += &format!("north,{label}\n");
+    }
+    let words =
+        ["line 3: \"Zzz\"", "In all, 4 rows have 3 such labels: \"Zzz\", \"Yyy\", \"Xxx\"\n"];
+    let counted = |name: &str, text: &str, words: &[&str]| {
+        walks_refused(name, text, words);
+        let folder = Folder::with(name, text);
+        let real = both(&["analyze", "--real"], &[name]);
+        folder.refuses(real.iter().map(String::as_str).chain(CREDIT), words);
+    };
+    counted("walks.csv", &text, &words);
+    for label in ["Q1", "Q2", "Q3"] {
+        text += &format!("south,{label}\n");
+    }
+    let words = ["\"Zzz\"", "In all, 7 rows have 6 such labels: ", "\"Q1\", \"Q2\", …"];
+    counted("walks.csv", &text, &words);
+    let text = "trajectory,state\na,Baa\na,Zzz\na,Zzz\n";
+    counted("walks.csv", text, &["\"Zzz\"", "In all, 2 rows have this label\n"]);
+    let text = "trajectory,state\na,12\na,17\n";
+    counted("walks.csv", text, &["\"12\"", "Not one of the 2 rows", "--state-column"]);
+    // In a pipe only the first is known.
+    let folder = Folder::new();
+    let run = folder.run_with(both(&["privatize", "-"], &CREDIT), text).code(2);
+    let said = common::stderr(&run);
+    assert!(said.contains("\"12\" is not a state") && !said.contains("rows has"), "{said}");
+}
+
+#[test]
+fn walks_that_are_given_for_a_chain() {
+    let folder = Folder::with("walks.csv", WALKS);
+    folder.write("walks.ndjson", "{\"trajectory\":\"a\",\"state\":\"Baa\"}\n");
+    for name in ["walks.csv", "walks.ndjson"] {
+        let words =
+            [name, "a file of walks", "`veilwalk chain fit WALKS -o CHAIN`", "A chain is public"];
+        folder.refuses(["chain", "check", name], &words);
+        folder.refuses(["guarantee", "--chain", name, "--epsilon", "1", "--radius", "1"], &words);
+    }
+    // What is neither stays what it is.
+    let folder = Folder::with("other.csv", "walk,place\n1,Baa\n");
+    let said = folder.refuses(["chain", "check", "other.csv"], &["other.csv, line 2"]);
+    assert!(!said.contains("a file of walks"), "{said}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
 use veilwalk::distance::CacheSize;
 use veilwalk::{Chain, Initial, Model, Start, StateId};
+use veilwalk_io::{WalkOptions, WalkReader};
 
 use super::{Input, counted, quoted};
 use crate::terminal;
@@ -164,7 +165,16 @@ impl ChainOptions {
                 if path.is_file() && veilwalk_io::is_model(path)? {
                     return self.read_model(path);
                 }
-                let (chain, report) = veilwalk_io::read_chain(path, self.build())?;
+                let read = veilwalk_io::read_chain(path, self.build());
+                let (chain, report) = read.map_err(|error| match holds_walks(path) {
+                    true => anyhow!(
+                        "{name}: this is a file of walks, and a chain is asked for; `veilwalk chain \
+                         fit WALKS -o CHAIN` counts the moves of walks and writes a chain. A chain is \
+                         public: one that is fitted on sensitive walks tells about them, so fit it on \
+                         walks that need no protection"
+                    ),
+                    false => error.into(),
+                })?;
                 tell(name, &report);
                 chain
             }
@@ -231,6 +241,12 @@ impl ChainOptions {
             },
         })
     }
+}
+
+/// Whether a file that is no chain has the columns of walks.
+fn holds_walks(path: &Path) -> bool {
+    let reader = WalkReader::open(path, WalkOptions::default());
+    reader.is_ok_and(|mut reader| matches!(reader.next_row(), Ok(Some(_))))
 }
 
 /// Says what reading a chain changed, and what the user should know of it.

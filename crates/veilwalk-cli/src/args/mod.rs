@@ -4,6 +4,7 @@ mod block;
 mod chain;
 mod mechanism;
 mod output;
+mod unknown;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_
 pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs};
 pub(crate) use output::{Input, Written, refuse_to_replace, settle_output};
+pub(crate) use unknown::{UnknownLabels, UnknownState, left_out, unknown_state_error};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -8,8 +8,7 @@ use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
+use anyhow::{Context, Error, Result, bail};
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::Epsilon;
@@ -17,14 +16,14 @@ use veilwalk::random::{Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
     AtomicFile, Compression, Hashing, HeldOutput, Ledger, LedgerScope, ReadError, ReadErrorKind,
-    Releasing, UnknownStates, WalkFormat, WalkOptions, WalkReader,
+    Releasing, WalkFormat, WalkOptions, WalkReader,
 };
 
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
-    self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Input, MechanismArgs, Written,
-    blocks_in_words, quoted,
+    self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Input, MechanismArgs,
+    UnknownLabels, UnknownState, Written, blocks_in_words, quoted, unknown_state_error,
 };
 use crate::{progress, terminal};
 
@@ -35,7 +34,7 @@ use crate::{progress, terminal};
 /// Text may be compressed with gzip or zstd. Writes the name of the trajectory as it is, the number of
 /// the step and the released state, and nothing else of the input, in the order of the input. With
 /// --block, rows come out when their block is released. With -o, a manifest beside the release says
-/// what was promised.
+/// what was promised. A file without walks gives an empty release, with a warning and status 0.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The real walks: CSV with a header, NDJSON, Parquet or Arrow; `-` for standard input
@@ -129,24 +128,6 @@ pub(crate) struct Args {
     /// out. These counts depend on the real walks and are not protected
     #[arg(long, requires = "output", help_heading = "Input and output")]
     disclose_counts: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum UnknownState {
-    /// Stop, and say on which line it is
-    #[default]
-    Error,
-    /// Leave the row out, and count it
-    Skip,
-}
-
-impl From<UnknownState> for UnknownStates {
-    fn from(what: UnknownState) -> Self {
-        match what {
-            UnknownState::Error => Self::Refuse,
-            UnknownState::Skip => Self::Skip,
-        }
-    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -352,13 +333,16 @@ impl Args {
             if progress::stop_requested() {
                 bail!("stopped on request; nothing was written or charged");
             }
-            match (chain.require(row.state), self.unknown_state) {
-                (Ok(_), _) => {}
-                (Err(_), UnknownState::Skip) => continue,
-                (Err(unknown), UnknownState::Error) => {
-                    let kind = ReadErrorKind::UnknownState(unknown);
+            match (chain.state(row.state), self.unknown_state) {
+                (Some(_), _) => {}
+                (None, UnknownState::Skip) => continue,
+                (None, UnknownState::Error) => {
+                    let kind = match chain.require(row.state) {
+                        Err(unknown) => ReadErrorKind::UnknownState(unknown),
+                        Ok(_) => unreachable!("the chain has no such state"),
+                    };
                     let error = ReadError::at(input, row.place, kind);
-                    return Err(release::with_advice(error));
+                    return Err(self.with_advice(chain, error));
                 }
             }
             if !names.contains(row.trajectory) {
@@ -366,6 +350,33 @@ impl Args {
             }
         }
         Ok(names)
+    }
+
+    /// What can be done about an error, beyond what it says itself.
+    fn with_advice(&self, chain: &Chain, error: ReadError) -> Error {
+        match error.kind() {
+            ReadErrorKind::UnknownState(_) => {
+                unknown_state_error(&error, self.unknown_labels(chain))
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// All labels that are not the chain's, where the walks can be read once more.
+    fn unknown_labels(&self, chain: &Chain) -> Option<UnknownLabels> {
+        let path = Path::new(&self.walks);
+        let mut reader = path.is_file().then(|| WalkReader::open(path, self.options()))?.ok()?;
+        let mut labels = UnknownLabels::default();
+        while let Some(row) = reader.next_row().ok()? {
+            match chain.state(row.state) {
+                Some(_) => labels.add_known(),
+                None => labels.add(row.state),
+            }
+            if progress::stop_requested() {
+                return None;
+            }
+        }
+        Some(labels)
     }
 
     fn threads(&self) -> usize {
