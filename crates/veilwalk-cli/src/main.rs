@@ -52,7 +52,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| terminal::usage(&error));
+    progress::listen();
     let outcome = match cli.command {
         Command::Demo(args) => command::demo::run(&args),
         Command::Chain(args) => command::chain::run(&args),
@@ -76,9 +77,13 @@ fn finish(outcome: anyhow::Result<ExitCode>) -> ExitCode {
         Ok(status) => status,
         // Whoever reads from us has seen enough, as `head` does.
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(_) if progress::stop_requested() => {
+            terminal::error(&progress::stopped());
+            ExitCode::from(progress::STOPPED)
+        }
         Err(error) => {
             terminal::error(&error);
-            ExitCode::from(if progress::stop_requested() { progress::STOPPED } else { 2 })
+            ExitCode::from(2)
         }
     }
 }

@@ -215,9 +215,9 @@ fn refusals() {
     folder.write("odd.csv", "trajectory,state\na,Baa\na,Bax\n");
     let cases: [(&str, &[&str]); 9] = [
         ("--from Nowhere", &["--from", "Nowhere", "give one of its states"]),
-        ("--steps 0", &["--steps", "1 or more"]),
-        ("--steps -3", &["--steps", "1 or more"]),
-        ("--levels 2,x", &["--levels", "not a number"]),
+        ("--steps 0", &["--steps", "a whole number from 1 to"]),
+        ("--steps -3", &["--steps", "a whole number from 1 to"]),
+        ("--levels 2,x", &["--levels", "give a number of nats from 0 up"]),
         ("--real empty.csv", &["empty.csv", "empty"]),
         ("--real header.csv", &["header.csv", "no step to analyze", "two states or more"]),
         ("--real short.csv", &["2 walks"]),

@@ -276,15 +276,52 @@ fn radii_and_counts_that_protect_nothing() {
     {
         mechanism_refused(&["--epsilon", "1", "--radius", radius], &["--radius", word]);
     }
-    for count in ["0", "-1", "1.5", "all"] {
+    for count in ["0", "-1", "1.5", "all", "99999999999"] {
         mechanism_refused(
             &["--epsilon", "1", "--mechanism", "chen", "--substitutions", count],
-            &["--substitutions", count],
+            &["--substitutions", count, "give a whole number from 1 to 4294967295"],
         );
     }
     mechanism_refused(&["--epsilon", "1"], &["--radius", "--substitutions"]);
     let both = ["--epsilon", "1", "--radius", "1", "--substitutions", "1"];
     mechanism_refused(&both, &["--radius", "--substitutions", "cannot be used with"]);
+}
+
+#[test]
+fn numbers_that_a_flag_does_not_take() {
+    let folder = Folder::with("walks.csv", WALKS);
+    let credit = CREDIT.join(" ");
+    for (command, value, accepted) in [
+        (format!("privatize walks.csv {credit} --threads"), "0", "a whole number from 1"),
+        (format!("privatize walks.csv {credit} --seed"), "-1", "a whole number from 0 up"),
+        (format!("privatize walks.csv {credit} --ledger l --budget"), "0", "a number above"),
+        (format!("privatize walks.csv {credit} --ledger l --budget"), "-1", "a number above"),
+        (format!("privatize walks.csv {credit} --block"), "0", "from 1 up, or `all`"),
+        (format!("privatize walks.csv {credit} --block"), "-1", "from 1 up, or `all`"),
+        (format!("privatize walks.csv {credit} --block all --longest-walk"), "0", "from 1 to"),
+        (format!("analyze {credit} --steps"), "0", "a whole number from 1 to 10000000"),
+        (format!("analyze {credit} --simulate"), "1", "a whole number from 2 up"),
+        (format!("analyze {credit} --levels"), "-1", "a number of nats from 0 up"),
+        (format!("compare {credit} --block-walks"), "1", "a whole number from 2 up"),
+        (format!("compare {credit} --blocks"), "0", "from 1 up, or `all`"),
+        (format!("tune {credit} --steps"), "0", "a whole number from 1 to 1000000"),
+        (format!("audit {credit} --draws"), "0", "a whole number from 1 up"),
+        (format!("audit {credit} --pairs"), "0", "a whole number from 1 to"),
+        ("demo --seed".to_owned(), "x", "a whole number from 0 up"),
+        ("chain generate grid --height 3 -o c --width".to_owned(), "0", "a whole number from 1"),
+        ("chain check credit --distance-cache".to_owned(), "-1", "a whole number from 0 up"),
+    ] {
+        let flag = command.rsplit(' ').next().unwrap();
+        let words = [&format!("invalid value '{value}' for '{flag} "), "give ", accepted];
+        folder.refuses(command.split(' ').chain([value]), &words);
+    }
+    for (flag, name) in [("--epsilon", "epsilon"), ("--radius", "the radius")] {
+        for (value, problem) in [("0", "zero; give a number above it"), ("-1", "negative; give")] {
+            let command = "kernel --chain credit --previous B --real B".split(' ');
+            let problem = format!("{name} is {problem}");
+            folder.refuses(command.chain([flag, value]), &[&problem, "such as 0.5 or 1/3"]);
+        }
+    }
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub use model_file::{
     ModelProblem, chain_from_bytes, chain_to_bytes, is_model, read_model, write_model,
 };
 pub use number::{NumberProblem, Quantity};
-pub use output::{AtomicFile, HeldOutput};
+pub use output::{AtomicFile, HeldOutput, remove_unfinished_files};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
     Charge, Grouping, ReleaseError, ReleaseOutput, ReleaseProgress, Releasing, Tally,

@@ -10,7 +10,7 @@ use veilwalk::distance::CacheSize;
 use veilwalk::{Chain, Initial, Model, Start, StateId};
 use veilwalk_io::{WalkOptions, WalkReader};
 
-use super::{Input, counted, quoted};
+use super::{Input, any_whole, counted, quoted};
 use crate::terminal;
 
 /// How a chain is read.
@@ -67,7 +67,13 @@ pub(crate) struct DistanceOptions {
 
     /// How many states the searches that are kept for each thread may have seen, at some 30 bytes a
     /// state; for distances on demand
-    #[arg(long, value_name = "STATES", default_value_t = CacheSize::default().0)]
+    #[arg(
+        long,
+        value_name = "STATES",
+        default_value_t = CacheSize::default().0,
+        allow_negative_numbers = true,
+        value_parser = any_whole::<usize>()
+    )]
     distance_cache: usize,
 }
 

@@ -13,7 +13,7 @@ use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit, UnknownName};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Rule};
 use veilwalk_io::{MechanismFile, ScaleFrom};
 
-use super::Input;
+use super::{Input, count};
 use crate::progress::with_progress;
 
 /// A named mechanism, the choice of one, or a file that describes one.
@@ -65,7 +65,7 @@ pub(crate) struct MechanismArgs {
     radius: Option<Radius>,
 
     /// Protect from each other the walks that differ in at most this many states
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<NonZeroU32>())]
     substitutions: Option<NonZeroU32>,
 
     /// Override the distance: directed, symmetric, hamming, cell or cell-symmetric

@@ -3,6 +3,7 @@
 mod block;
 mod chain;
 mod mechanism;
+mod number;
 mod output;
 mod unknown;
 
@@ -14,6 +15,7 @@ use clap::ValueEnum;
 pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs};
+pub(crate) use number::{any_whole, count, whole};
 pub(crate) use output::{Input, Written, refuse_to_replace, settle_output};
 pub(crate) use unknown::{UnknownLabels, UnknownState, left_out, unknown_state_error};
 

@@ -8,13 +8,14 @@ use veilwalk::mechanism::Unit;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start, StateId};
 
+use crate::args::any_whole;
 use crate::terminal;
 
 /// See a real walk on the credit-rating chain beside its private releases
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Take randomness from this number, to see the same releases again
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = any_whole::<u64>())]
     seed: Option<u64>,
 }
 

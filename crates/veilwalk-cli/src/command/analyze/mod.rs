@@ -15,7 +15,7 @@ use veilwalk::{Model, Promise, Start};
 pub(crate) use self::blocks::refuse_too_long;
 use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
-use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs};
+use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs, any_whole, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::progress::observed_stages;
 use crate::terminal;
@@ -44,22 +44,23 @@ pub(crate) struct Args {
 
     /// Distances whose exceedance is computed, in nats
     #[arg(long, value_name = "NATS,…", value_delimiter = ',', default_value = "2,5,10,15",
-          value_parser = parse_nats, help_heading = "Figures")]
+          value_parser = parse_nats, allow_negative_numbers = true, help_heading = "Figures")]
     levels: Vec<f64>,
 
     /// How far a typical walk may be from the chain's entropy rate, in nats per transition
     #[arg(long, value_name = "NATS,…", value_delimiter = ',', default_value = "0.1,0.5",
-          value_parser = parse_nats, help_heading = "Figures")]
+          value_parser = parse_nats, allow_negative_numbers = true, help_heading = "Figures")]
     eta: Vec<f64>,
 
     /// Simulate this many walks as well (with --real: this many releases of each walk), for the same
     /// figures with standard errors by an independent route
-    #[arg(long, value_name = "WALKS", value_parser = clap::value_parser!(u64).range(2..),
-          help_heading = "Figures")]
+    #[arg(long, value_name = "WALKS", value_parser = whole::<u64>(2..=u64::MAX),
+          allow_negative_numbers = true, help_heading = "Figures")]
     simulate: Option<u64>,
 
     /// Take the randomness of simulated walks from this number
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Figures")]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = any_whole::<u64>(),
+          allow_negative_numbers = true, help_heading = "Figures")]
     seed: u64,
 
     /// Compute everything, however long it takes and whatever memory it needs

@@ -7,7 +7,7 @@ use anyhow::Result;
 use veilwalk::Chain;
 use veilwalk::chain::Grid;
 
-use crate::args::counted;
+use crate::args::{any_whole, count, counted};
 use crate::terminal;
 
 /// Make up a chain
@@ -25,15 +25,31 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct GridArgs {
     /// Crossings in a row
-    #[arg(long, value_name = "CROSSINGS")]
+    #[arg(
+        long,
+        value_name = "CROSSINGS",
+        allow_negative_numbers = true,
+        value_parser = count::<NonZeroU32>()
+    )]
     width: NonZeroU32,
 
     /// Rows of crossings
-    #[arg(long, value_name = "CROSSINGS")]
+    #[arg(
+        long,
+        value_name = "CROSSINGS",
+        allow_negative_numbers = true,
+        value_parser = count::<NonZeroU32>()
+    )]
     height: NonZeroU32,
 
     /// What decides which streets there are
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        allow_negative_numbers = true,
+        value_parser = any_whole::<u64>()
+    )]
     seed: u64,
 
     /// Where to write the chain, `-` for standard output. A file of that name is replaced, with a

@@ -13,7 +13,7 @@ use veilwalk::guarantee::Effort;
 use veilwalk::mechanism::{BlockLength, Epsilon, Radius, Unit};
 
 use self::delay::Delay;
-use crate::args::{ChainArgs, Format};
+use crate::args::{ChainArgs, Format, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::progress::with_labelled_progress;
 use crate::terminal;
@@ -79,13 +79,14 @@ pub(crate) struct Args {
         value_name = "STEPS,…",
         value_delimiter = ',',
         default_value = "1,2,5,10,25,all",
+        allow_negative_numbers = true,
         help_heading = "Blocks"
     )]
     blocks: Vec<BlockLength>,
 
     /// How many walks are simulated for each length; if not given, what takes a few seconds
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(2..),
-          help_heading = "Blocks")]
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u64>(2..=u64::MAX),
+          allow_negative_numbers = true, help_heading = "Blocks")]
     block_walks: Option<u64>,
 
     /// Leave blocks out

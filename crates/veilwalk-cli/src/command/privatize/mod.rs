@@ -23,9 +23,11 @@ use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
     self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Input, MechanismArgs,
-    UnknownLabels, UnknownState, Written, blocks_in_words, quoted, unknown_state_error,
+    UnknownLabels, UnknownState, Written, any_whole, blocks_in_words, count, quoted,
+    unknown_state_error,
 };
-use crate::{progress, terminal};
+use crate::progress::{self, Stoppable};
+use crate::terminal;
 
 /// Release every walk: private, feasible, close to the real one
 ///
@@ -85,7 +87,13 @@ pub(crate) struct Args {
 
     /// How many threads release walks; one for each core if not given. What is released with a key
     /// or a seed does not depend on it
-    #[arg(long, value_name = "COUNT", help_heading = "Input and output")]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        allow_negative_numbers = true,
+        value_parser = count::<NonZeroUsize>(),
+        help_heading = "Input and output"
+    )]
     threads: Option<NonZeroUsize>,
 
     /// What to do with a row whose state is not one of the chain's
@@ -104,7 +112,14 @@ pub(crate) struct Args {
     start: String,
 
     /// Take randomness from this number: reproducible, and NOT private
-    #[arg(long, value_name = "NUMBER", conflicts_with = "key_file", help_heading = "Release")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        conflicts_with = "key_file",
+        allow_negative_numbers = true,
+        value_parser = any_whole::<u64>(),
+        help_heading = "Release"
+    )]
     seed: Option<u64>,
 
     /// Derive randomness from the secret in this file, so that a step tried again releases the same
@@ -121,7 +136,13 @@ pub(crate) struct Args {
     ledger: Option<PathBuf>,
 
     /// Release nothing if it would bring a walk's total in the ledger above this
-    #[arg(long, value_name = "E", requires = "ledger", help_heading = "Budget")]
+    #[arg(
+        long,
+        value_name = "E",
+        requires = "ledger",
+        allow_negative_numbers = true,
+        help_heading = "Budget"
+    )]
     budget: Option<Epsilon>,
 
     /// Put into the manifest how many real moves the chain does not have and how many rows were left
@@ -160,10 +181,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let blocks = blocks.unwrap_or_default();
     terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
     args.warn(&source, start);
-    if args.writes_to_file() {
-        // From here on a request to stop is noticed between two rows, and nothing is left behind.
-        progress::listen();
-    }
     let ledger = args.open_ledger(&model, promise)?;
     let run = Run { args, chosen, cover, source, start, ledger };
     let walks = Walks::open(args)?;
@@ -174,6 +191,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     run.release(walks, &names)
 }
+
+/// What is said of rows on standard output when a stream is stopped.
+const PRINTED: &str = "the rows that were printed are released";
 
 /// What releases walks, with the name it goes by.
 struct Choice {
@@ -216,7 +236,6 @@ impl Run<'_> {
                     );
                 }
                 let file = AtomicFile::create(path)?;
-                progress::remove_when_stopped(file.temporary());
                 let name = file.name().to_owned();
                 charge_first()?;
                 let output = Output { out: Hashing::new(file), name: &name, format, compression };
@@ -239,12 +258,14 @@ impl Run<'_> {
                 }
                 charge_first()?;
                 if args.stream {
+                    progress::when_stopped(PRINTED);
                     let out = std::io::stdout();
                     release.run(walks, Output { out, name, format, compression })?;
                 } else {
                     let out = HeldOutput::new();
                     let (_, held) =
                         release.run(walks, Output { out, name, format, compression })?;
+                    progress::when_stopped("a part of the release was printed");
                     held.pass_on(std::io::stdout().lock()).map_err(|error| error.named(name))?;
                 }
             }
@@ -258,19 +279,10 @@ impl Run<'_> {
             return Ok(());
         };
         let budget = self.args.budget.map(Epsilon::value);
-        Ok(ledger.charge(names, self.chosen.promise.epsilon.value(), budget)?)
-    }
-
-    fn stopped(&self) -> String {
-        let written = match (self.args.stream, self.args.writes_to_file()) {
-            (true, false) => "",
-            _ => "; nothing was written",
-        };
-        let charged = match self.ledger {
-            Some(_) => "; what was charged to the ledger stays charged",
-            None => "",
-        };
-        format!("stopped on request{written}{charged}")
+        ledger.charge(names, self.chosen.promise.epsilon.value(), budget)?;
+        let written = if self.args.prints_at_once() { PRINTED } else { "nothing was written" };
+        progress::when_stopped(format!("{written}; what was charged to the ledger stays charged"));
+        Ok(())
     }
 }
 
@@ -329,9 +341,10 @@ impl Args {
         let mut reader = WalkReader::open(Path::new(&self.walks), self.options())?;
         let input = reader.name().to_owned();
         let mut names = BTreeSet::new();
+        let _stoppable = Stoppable::new();
         while let Some(row) = reader.next_row()? {
             if progress::stop_requested() {
-                bail!("stopped on request; nothing was written or charged");
+                return Err(progress::stopped());
             }
             match (chain.state(row.state), self.unknown_state) {
                 (Some(_), _) => {}
@@ -382,6 +395,11 @@ impl Args {
     fn threads(&self) -> usize {
         let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         self.threads.unwrap_or_else(all).get()
+    }
+
+    /// Whether rows are on standard output as soon as they are released.
+    fn prints_at_once(&self) -> bool {
+        self.stream && !self.writes_to_file()
     }
 
     fn writes_to_file(&self) -> bool {

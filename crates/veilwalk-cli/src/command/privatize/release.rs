@@ -157,14 +157,15 @@ impl Release<'_> {
     fn explain(&self, error: ReleaseError) -> Error {
         match error {
             // The request may be met while a pipe is read.
-            ReleaseError::Read(_) if progress::stop_requested() => anyhow!(self.run.stopped()),
+            ReleaseError::Read(_) | ReleaseError::Stopped if progress::stop_requested() => {
+                progress::stopped()
+            }
             ReleaseError::Read(error) => {
                 let chain = self.run.chosen.releasing.chain();
                 self.run.args.with_advice(chain, error)
             }
             ReleaseError::Write(error) => error.into(),
             ReleaseError::Charge(error) => anyhow!(error),
-            ReleaseError::Stopped => anyhow!(self.run.stopped()),
             other => other.into(),
         }
     }

@@ -58,7 +58,8 @@ const PAGE: &str = "report.html";
 const STAGES: &str = "stages";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    progress::listen();
+    // Work that cannot stop is followed by a look whether it should have been.
+    let _stoppable = progress::Stoppable::new();
     args.settle_outputs()?;
     // Whatever is wrong with a file should show before anything long is done.
     let roads = args.roads.as_deref().map(|path| -> Result<Subject> {
@@ -76,14 +77,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let store = Store::new(folder.join(STAGES));
     let subjects = [Some(Subject::credit()?), Some(Subject::downtown()?), roads, wikispeedia];
-    let outcome = all(subjects.into_iter().flatten(), &store, folder);
-    if outcome.is_err() && progress::stop_requested() {
-        return outcome.context(format!(
-            "finished stages are kept in {}; run the same command again to go on",
-            folder.join(STAGES).display()
-        ));
-    }
-    outcome
+    progress::when_stopped(format!(
+        "finished stages are kept in {}; run the same command again to go on",
+        folder.join(STAGES).display()
+    ));
+    all(subjects.into_iter().flatten(), &store, folder)
 }
 
 impl Args {
