@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Demo(args) => command::demo::run(&args),
         Command::Chain(args) => command::chain::run(&args),
-        Command::Guarantee(args) => command::guarantee::run(&args),
+        Command::Guarantee(args) => return finish(command::guarantee::run(&args)),
         Command::Analyze(args) => command::analyze::run(&args),
         Command::Compare(args) => command::compare::run(&args),
         Command::Kernel(args) => command::kernel::run(&args),

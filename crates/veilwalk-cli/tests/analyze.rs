@@ -208,6 +208,25 @@ fn figures_of_every_step() {
 }
 
 #[test]
+fn levels_go_by_the_diameter_of_the_chain() {
+    let levels = |chain: &str, folder: &Folder| {
+        let flags = format!("analyze --chain {chain} --epsilon 1 --substitutions 1 --steps 2");
+        let run = folder.run(format!("{flags} --format json").split(' ')).success();
+        let levels = json(&run)["exceedance"].as_array().unwrap().clone();
+        levels.iter().map(|level| level["nats"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    // A diameter of ln 2, about 0.69 nats.
+    let folder = Folder::with("small.csv", ",a,b\na,0.5,0.5\nb,0.5,0.5\n");
+    assert_eq!(levels("credit", &folder), [2.0, 5.0, 10.0, 15.0]);
+    assert_eq!(levels("small.csv", &folder), [0.06, 0.15, 0.3, 0.4]);
+    let compare = "compare --chain small.csv --epsilon 1 --steps 2 --no-blocks";
+    let shown = stdout(&folder.run(compare.split(' ')).success());
+    assert!(shown.contains("over 0.15 nats"), "{shown}");
+    let shown = stdout(&folder.run(format!("{compare} --level 1").split(' ')).success());
+    assert!(shown.contains("over 1 nat ") && !shown.contains(" 1 nats"), "{shown}");
+}
+
+#[test]
 fn refusals() {
     let folder = Folder::with("empty.csv", "");
     folder.write("header.csv", "trajectory,state\n");

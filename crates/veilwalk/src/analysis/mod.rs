@@ -41,6 +41,7 @@ pub mod given_walk;
 pub mod given_walks;
 pub mod joint;
 mod kernels;
+mod levels;
 pub mod long_run;
 mod own_walks;
 pub mod plan;
@@ -52,6 +53,7 @@ pub mod typical;
 
 pub use analyzed::Analyzed;
 pub use figures::{DistanceLaw, EntropyFigures, Exceedance, Utility};
+pub use levels::usual_levels;
 pub use own_walks::OwnWalks;
 pub use progress::{Observer, Progress, Stage, Stopped, unobserved};
 

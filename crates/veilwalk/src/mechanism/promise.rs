@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::nats::in_nats;
 use crate::rational::{Rational, RationalError};
 
 /// Why a number cannot be a privacy parameter.
@@ -154,7 +155,7 @@ pub enum Unit {
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Radius(radius) => write!(f, "radius {radius} nats"),
+            Self::Radius(radius) => write!(f, "radius {}", in_nats(radius)),
             Self::Substitutions(b) if b.get() == 1 => write!(f, "1 substitution"),
             Self::Substitutions(b) => write!(f, "{b} substitutions"),
         }

@@ -8,8 +8,10 @@ mod text;
 use anyhow::{Result, bail};
 use veilwalk::analysis::block_plan::{BlockFindings as Found, BlockPlan, Exactness};
 use veilwalk::analysis::plan::{Effort, Plan};
+use veilwalk::analysis::usual_levels;
 use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::BlockLength;
+use veilwalk::nats::in_nats;
 use veilwalk::{Model, Promise, Start};
 
 pub(crate) use self::blocks::refuse_too_long;
@@ -42,8 +44,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     real: RealArgs,
 
-    /// Distances whose exceedance is computed, in nats
-    #[arg(long, value_name = "NATS,…", value_delimiter = ',', default_value = "2,5,10,15",
+    /// Distances whose exceedance is computed, in nats. If not given: a tenth, two, four and six tenths
+    /// of the chain's diameter in round numbers, such as 2,5,10,15 on the credit chain
+    #[arg(long, value_name = "NATS,…", value_delimiter = ',',
           value_parser = parse_nats, allow_negative_numbers = true, help_heading = "Figures")]
     levels: Vec<f64>,
 
@@ -95,6 +98,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     Args::warn_of_nothing_protected(&model, settled.promise);
     let (steps, real) = (args.own.steps, real.as_ref());
+    let levels = match args.levels.as_slice() {
+        [] => usual_levels(&model),
+        given => given.to_vec(),
+    };
     let (name, promise, found) = match length {
         Some(length) => {
             let chosen = settled.block_on(&model, length)?;
@@ -104,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 steps,
                 start,
                 real: real.map(|real| real.walks.as_slice()),
-                levels: &args.levels,
+                levels: &levels,
                 etas: &args.eta,
                 simulate: args.simulate,
                 seed: args.seed,
@@ -126,7 +133,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 steps,
                 start,
                 real: real.map(|real| real.walks.as_slice()),
-                levels: &args.levels,
+                levels: &levels,
                 etas: &args.eta,
                 simulate: args.simulate,
                 seed: args.seed,
@@ -200,8 +207,9 @@ impl Args {
         if let (true, Some(closest)) = (cover.is_vacuous(), model.closest_pair()) {
             terminal::warning(format!(
                 "no two different walks are within {}, so this promise protects nothing; the closest \
-                 two states are {} nats apart",
-                promise.unit, closest.distance
+                 two states are {} apart",
+                promise.unit,
+                in_nats(closest.distance)
             ));
         }
     }

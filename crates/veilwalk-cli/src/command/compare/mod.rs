@@ -93,10 +93,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["blocks", "block_walks"], help_heading = "Blocks")]
     no_blocks: bool,
 
-    /// The distance whose exceedance is shown, in nats
-    #[arg(long, value_name = "NATS", default_value = "5", value_parser = parse_nats,
-          allow_negative_numbers = true)]
-    level: f64,
+    /// The distance whose exceedance is shown, in nats. If not given: a fifth of the chain's diameter
+    /// in a round number, such as 5 on the credit chain
+    #[arg(long, value_name = "NATS", value_parser = parse_nats, allow_negative_numbers = true)]
+    level: Option<f64>,
 
     /// Compare all pairs of states when losses are audited, however long it takes
     #[arg(long)]
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         origin,
         start: args.own.start(model.chain(), origin)?,
         steps: args.own.steps,
-        level: args.level,
+        level: args.level.unwrap_or_else(|| Setting::usual_level(&model)),
         effort: if args.all_pairs { Effort::UNLIMITED } else { Setting::SOME_EFFORT },
     };
     let bases = args.radius.map(Basis::Radius).into_iter().chain([Basis::Loss]);

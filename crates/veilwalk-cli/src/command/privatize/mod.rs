@@ -12,6 +12,7 @@ use anyhow::{Context, Error, Result, bail};
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::Epsilon;
+use veilwalk::nats::in_nats;
 use veilwalk::random::{Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
@@ -305,10 +306,11 @@ impl Args {
             let smallest = radius_reaching(closest.distance).to_string();
             let label = |state| model.chain().label(state);
             format!(
-                ". The two closest states, {:?} and {:?}, are {smallest} nats apart; protect at \
+                ". The two closest states, {:?} and {:?}, are {} apart; protect at \
                  least those with\n\n  {}\n\n`veilwalk guarantee` says what a radius protects",
                 label(closest.from),
                 label(closest.to),
+                in_nats(&smallest),
                 this_command_with("--radius", &smallest)
             )
         });
