@@ -78,7 +78,7 @@ fn finish(outcome: anyhow::Result<ExitCode>) -> ExitCode {
         // Whoever reads from us has seen enough, as `head` does.
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(_) if progress::stop_requested() => {
-            terminal::error(&progress::stopped());
+            terminal::stopped(&progress::stopped());
             ExitCode::from(progress::STOPPED)
         }
         Err(error) => {

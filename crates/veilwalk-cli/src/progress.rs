@@ -88,7 +88,7 @@ pub(crate) fn listen() {
 
 fn leave() -> ! {
     remove_unfinished_files();
-    terminal::error(&stopped());
+    terminal::stopped(&stopped());
     std::process::exit(STOPPED.into());
 }
 

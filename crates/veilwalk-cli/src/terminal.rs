@@ -26,6 +26,14 @@ pub(crate) fn error(error: &anyhow::Error) {
     say(format!("{ERROR}error{ERROR:#}: {error:#}"));
 }
 
+/// Says that the program was stopped, over the `^C` that a terminal shows.
+pub(crate) fn stopped(error: &anyhow::Error) {
+    if width().is_some() {
+        anstream::eprint!("\r");
+    }
+    self::error(error);
+}
+
 /// Says what the user should know before relying on the result.
 pub(crate) fn warning(message: impl Display) {
     say(format!("{WARNING}warning{WARNING:#}: {message}"));

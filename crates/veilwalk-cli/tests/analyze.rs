@@ -234,8 +234,8 @@ fn refusals() {
     folder.write("odd.csv", "trajectory,state\na,Baa\na,Bax\n");
     let cases: [(&str, &[&str]); 9] = [
         ("--from Nowhere", &["--from", "Nowhere", "give one of its states"]),
-        ("--steps 0", &["--steps", "a whole number from 1 to"]),
-        ("--steps -3", &["--steps", "a whole number from 1 to"]),
+        ("--steps 0", &["--steps", "a whole number from 1 up"]),
+        ("--steps -3", &["--steps", "a whole number from 1 up"]),
         ("--levels 2,x", &["--levels", "give a number of nats from 0 up"]),
         ("--real empty.csv", &["empty.csv", "empty"]),
         ("--real header.csv", &["header.csv", "no step to analyze", "two states or more"]),

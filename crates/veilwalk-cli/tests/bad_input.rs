@@ -276,10 +276,16 @@ fn radii_and_counts_that_protect_nothing() {
     {
         mechanism_refused(&["--epsilon", "1", "--radius", radius], &["--radius", word]);
     }
-    for count in ["0", "-1", "1.5", "all", "99999999999"] {
+    for (count, accepted) in [
+        ("0", "from 1 up"),
+        ("-1", "from 1 up"),
+        ("1.5", "from 1 up"),
+        ("all", "from 1 up"),
+        ("99999999999", "up to 4,294,967,295"),
+    ] {
         mechanism_refused(
             &["--epsilon", "1", "--mechanism", "chen", "--substitutions", count],
-            &["--substitutions", count, "give a whole number from 1 to 4294967295"],
+            &["--substitutions", count, "give a whole number", accepted],
         );
     }
     mechanism_refused(&["--epsilon", "1"], &["--radius", "--substitutions"]);
@@ -298,15 +304,15 @@ fn numbers_that_a_flag_does_not_take() {
         (format!("privatize walks.csv {credit} --ledger l --budget"), "-1", "a number above"),
         (format!("privatize walks.csv {credit} --block"), "0", "from 1 up, or `all`"),
         (format!("privatize walks.csv {credit} --block"), "-1", "from 1 up, or `all`"),
-        (format!("privatize walks.csv {credit} --block all --longest-walk"), "0", "from 1 to"),
-        (format!("analyze {credit} --steps"), "0", "a whole number from 1 to 10000000"),
+        (format!("privatize walks.csv {credit} --block all --longest-walk"), "0", "from 1 up"),
+        (format!("analyze {credit} --steps"), "20000000", "a whole number up to 10,000,000"),
         (format!("analyze {credit} --simulate"), "1", "a whole number from 2 up"),
         (format!("analyze {credit} --levels"), "-1", "a number of nats from 0 up"),
         (format!("compare {credit} --block-walks"), "1", "a whole number from 2 up"),
         (format!("compare {credit} --blocks"), "0", "from 1 up, or `all`"),
-        (format!("tune {credit} --steps"), "0", "a whole number from 1 to 1000000"),
+        (format!("tune {credit} --steps"), "0", "a whole number from 1 up"),
         (format!("audit {credit} --draws"), "0", "a whole number from 1 up"),
-        (format!("audit {credit} --pairs"), "0", "a whole number from 1 to"),
+        (format!("audit {credit} --pairs"), "0", "a whole number from 1 up"),
         ("demo --seed".to_owned(), "x", "a whole number from 0 up"),
         ("chain generate grid --height 3 -o c --width".to_owned(), "0", "a whole number from 1"),
         ("chain check credit --distance-cache".to_owned(), "-1", "a whole number from 0 up"),

@@ -220,7 +220,9 @@ fn losses_beyond_the_radius_are_marked() {
             let worst = line[39..].split_whitespace().next().unwrap().parse::<f64>().unwrap();
             assert_eq!(marked.contains(&line), worst > 1.0, "{line}");
         }
-        assert!(joined(&shown).contains(&format!("{sentence} of 4 nats: nothing is promised")));
+        assert!(
+            joined(&shown).contains(&format!("{sentence} of 4 nats, which the promise does not"))
+        );
         // Every state is within this radius, or any replacement is what is promised about.
         for unit in [&["--radius", "24"][..], &ONE_STATE] {
             let more = [&["--rule", "exponential"], block].concat();

@@ -3,16 +3,21 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use super::thousands;
+
 /// Reads a whole number in this range.
 pub(crate) fn whole<T: FromStr>(
     range: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
     move |text| {
-        let number = text.parse::<u64>().ok().filter(|number| range.contains(number));
-        number.and_then(|_| text.parse().ok()).ok_or_else(|| match (range.start(), range.end()) {
-            (least, &u64::MAX) => format!("give a whole number from {least} up"),
-            (least, most) => format!("give a whole number from {least} to {most}"),
-        })
+        let (least, most) = (*range.start(), *range.end());
+        let number = text.parse::<u128>().ok();
+        if number.is_some_and(|number| number > most.into()) {
+            return Err(format!("give a whole number up to {}", thousands(most as usize)));
+        }
+        let accepted = number.filter(|&number| number >= least.into());
+        let read = accepted.and_then(|_| text.parse().ok());
+        read.ok_or_else(|| format!("give a whole number from {least} up"))
     }
 }
 

@@ -188,8 +188,8 @@ pub(super) fn beyond_radius(radius: Option<f64>, epsilon: f64, loss: f64) -> Opt
     let above = loss > epsilon * (1.0 + 1e-9);
     let radius = radius.filter(|_| above)?;
     Some(format!(
-        "A loss above epsilon {epsilon} is one of states that are farther apart than the radius of {}: \
-         nothing is promised about those.",
+        "A loss above epsilon {epsilon} is one of states that are farther apart than the radius of {}, \
+         which the promise does not cover.",
         in_nats(radius)
     ))
 }
