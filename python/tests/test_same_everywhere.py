@@ -72,6 +72,17 @@ def test_analyses(start: str | None, credit: vw.Chain, command_json: Json) -> No
     assert found == command_json("analyze", *words)
 
 
+def test_levels_go_by_the_diameter(command_json: Json, tmp_path: Path) -> None:
+    path = tmp_path / "small.csv"
+    path.write_text(",a,b\na,0.5,0.5\nb,0.5,0.5\n")
+    chain = vw.Chain.read(path)
+    found = vw.Mechanism("cell", chain, epsilon=1, radius=1).analyze(steps=2)
+    assert list(found.exceedance) == [0.06, 0.15, 0.3, 0.4]
+    assert found.to_dict()["promise"] == "epsilon 1, radius 1 nat"
+    words = ["--chain", path, "--mechanism", "cell", "--epsilon", 1, "--radius", 1, "--steps", 2]
+    assert found.to_dict() == command_json("analyze", *words, "--by-step")
+
+
 def test_comparisons(credit: vw.Chain, command_json: Json) -> None:
     found = vw.compare(credit, epsilon=[1, 2], radius=3.5, start="Baa", steps=30).to_dict()
     words = ["--chain", "credit", "--epsilons", "1,2", "--radius", 3.5, "--from", "Baa"]

@@ -224,7 +224,7 @@ def analyze(
     released_start: object,
     steps: int,
     real: list[list[Any]] | None,
-    levels: list[float],
+    levels: list[float] | None,
     etas: list[float],
     simulate: int | None,
     seed: int,
@@ -240,7 +240,7 @@ def compare(
     start: object,
     released_start: object,
     steps: int,
-    level: float,
+    level: float | None,
     all_pairs: bool,
 ) -> str: ...
 def tune(

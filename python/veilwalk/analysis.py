@@ -135,7 +135,7 @@ class Analysis:
             html.table(
                 ["farther than", "share of steps", "ever in a walk"],
                 [
-                    [f"{level['nats']:g} nats", *(f"{_mean(level[k]):.3g}" for k in ("per_step", "ever"))]
+                    [html.in_nats(level["nats"]), *(f"{_mean(level[k]):.3g}" for k in ("per_step", "ever"))]
                     for level in self._figure("exceedance")
                 ],
             ),
@@ -149,7 +149,7 @@ def analyze(
     steps: int,
     real: Iterable[Iterable[State]] | None,
     released_start: State | None,
-    levels: Iterable[float],
+    levels: Iterable[float] | None,
     eta: Iterable[float],
     simulate: int | None,
     seed: int,
@@ -170,7 +170,7 @@ def analyze(
         released_start,
         _checked_steps(steps),
         listed,
-        _nats("levels", levels),
+        None if levels is None else _nats("levels", levels),
         _nats("eta", eta),
         simulate,
         seed,
@@ -191,7 +191,7 @@ def analyze(
         }
     native = mechanism._native
     if native.radius is not None:
-        unit = f"radius {native.radius} nats"
+        unit = f"radius {html.in_nats(native.radius)}"
     else:
         unit = _counted(native.substitutions or 0, "substitution")
     if listed is None:
@@ -245,7 +245,7 @@ class Comparison:
         for comparison in self._figures["comparisons"]:
             epsilon = f"{comparison['epsilon']:g}"
             if comparison["radius_nats"] is not None:
-                title = f"At equal epsilon {epsilon} and radius {comparison['radius_nats']:g} nats"
+                title = f"At equal epsilon {epsilon} and radius {html.in_nats(comparison['radius_nats'])}"
             else:
                 title = f"At equal exact loss {epsilon} for any one replaced state"
             header = ["mechanism", "wrong states", "mean distance", "entropy", "loss"]
@@ -320,11 +320,12 @@ def compare(
     start: State | None = None,
     steps: int = 100,
     released_start: State | Literal["initial", "first"] | None = None,
-    level: float = 5,
+    level: float | None = None,
     all_pairs: bool = False,
 ) -> Comparison:
     """Compares mechanisms on a chain: at equal epsilon and radius, if one is given, and at equal exact
-    loss. Figures are averages over the chain's own walks.
+    loss. Figures are averages over the chain's own walks. Without `level` the distance whose exceedance is
+    computed is a fifth of the chain's diameter in a round number: 5 nats on the credit chain.
 
     >>> import veilwalk as vw
     >>> c = vw.compare(vw.Chain.credit(), epsilon=3.5, radius=3.5, start="Baa")
@@ -345,7 +346,7 @@ def compare(
         start,
         released_start,
         _checked_steps(steps),
-        _nats("level", [level])[0],
+        None if level is None else _nats("level", [level])[0],
         all_pairs,
     )
     return Comparison(

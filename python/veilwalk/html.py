@@ -27,6 +27,12 @@ def page(*parts: str) -> str:
     return f'{_STYLE}<div class="vw">{"".join(parts)}</div>'
 
 
+def in_nats(number: float | str) -> str:
+    """A number with its unit: `1 nat`, `2.5 nats`."""
+    text = number if isinstance(number, str) else f"{number:g}"
+    return f"{text} {'nat' if text == '1' else 'nats'}"
+
+
 def title(text: str) -> str:
     return f"<h4>{escape(text)}</h4>"
 

@@ -418,7 +418,7 @@ class Mechanism:
         steps: int = 100,
         real: Iterable[Iterable[State]] | None = None,
         released_start: State | Literal["initial", "first"] | None = None,
-        levels: Iterable[float] = (2, 5, 10, 15),
+        levels: Iterable[float] | None = None,
         eta: Iterable[float] = (0.1, 0.5),
         simulate: int | None = None,
         seed: int = 1,
@@ -432,6 +432,9 @@ class Mechanism:
         ones: from `start`, with releases that start there too, or else from the initial distribution. With
         `real` they are about those walks, and NOT protected. With `block` they are about releases in blocks:
         exact for `real` walks, simulated for the chain's own.
+
+        Without `levels` the distances whose exceedance is computed are a tenth, two, four and six tenths of
+        the chain's diameter in round numbers: 2, 5, 10 and 15 nats on the credit chain.
 
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("paper", vw.Chain.credit(), epsilon=1, radius=1)

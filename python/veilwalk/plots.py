@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from veilwalk._native import ParameterError
 from veilwalk.chain import State, label_text
+from veilwalk.html import in_nats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +56,7 @@ def errors(analysis: Analysis) -> Figure:
         beside.spines["top"].set_visible(False)
         shades = _SHADES[-len(levels) :] if len(levels) <= len(_SHADES) else [_BLUE] * len(levels)
         for level, shade in zip(levels, shades, strict=True):
-            label = f"over {level['nats']:g} nats"
+            label = f"over {in_nats(level['nats'])}"
             shown = [p if p > 0 else float("nan") for p in level["at_step"]]
             beside.plot(steps, shown, color=shade, linewidth=1.2, label=label)
         beside.set_yscale("log")

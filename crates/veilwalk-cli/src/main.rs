@@ -10,13 +10,24 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// What holds for all subcommands.
+const RULES: &str = "\
+Files: -o replaces a file of that name once the new one is complete, and warns of it beforehand. A \
+file that is read, a ledger and a manifest are never replaced.";
+
 /// Share walks on a Markov chain without giving the real ones away.
 ///
 /// While a sensitive walk happens (a trip, a path through a site, a firm's ratings), veilwalk
 /// releases another in its place, state by state: differentially private, feasible under the chain,
 /// and close to the real one. Start with `veilwalk demo`.
 #[derive(Parser)]
-#[command(name = "veilwalk", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "veilwalk",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = RULES
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -41,12 +52,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    progress::handle_interrupts();
+    let cli = Cli::try_parse().unwrap_or_else(|error| terminal::usage(&error));
+    progress::listen();
     let outcome = match cli.command {
         Command::Demo(args) => command::demo::run(&args),
         Command::Chain(args) => command::chain::run(&args),
-        Command::Guarantee(args) => command::guarantee::run(&args),
+        Command::Guarantee(args) => return finish(command::guarantee::run(&args)),
         Command::Analyze(args) => command::analyze::run(&args),
         Command::Compare(args) => command::compare::run(&args),
         Command::Kernel(args) => command::kernel::run(&args),
@@ -66,9 +77,13 @@ fn finish(outcome: anyhow::Result<ExitCode>) -> ExitCode {
         Ok(status) => status,
         // Whoever reads from us has seen enough, as `head` does.
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(_) if progress::stop_requested() => {
+            terminal::stopped(&progress::stopped());
+            ExitCode::from(progress::STOPPED)
+        }
         Err(error) => {
             terminal::error(&error);
-            ExitCode::from(if progress::stop_requested() { progress::STOPPED } else { 2 })
+            ExitCode::from(2)
         }
     }
 }

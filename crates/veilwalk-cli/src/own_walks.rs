@@ -4,7 +4,7 @@ use anyhow::Result;
 use veilwalk::analysis::Origin;
 use veilwalk::{Chain, Start};
 
-use crate::args::{self, counted};
+use crate::args::{self, counted, whole};
 
 /// Which real walks figures are averaged over.
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ pub(crate) struct OwnWalkArgs {
     from: String,
 
     /// How many steps they take after the start
-    #[arg(long, value_name = "COUNT", default_value = "100", value_parser = parse_steps,
+    #[arg(long, value_name = "COUNT", default_value = "100", value_parser = whole::<usize>(1..=10_000_000),
           allow_negative_numbers = true)]
     pub(crate) steps: usize,
 
@@ -67,20 +67,10 @@ pub(crate) fn start_in_words(chain: &Chain, start: Start) -> (String, String) {
     }
 }
 
-fn parse_steps(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("a walk without a step has nothing to measure; give 1 or more".to_owned()),
-        Ok(steps) if steps <= 10_000_000 => Ok(steps),
-        Ok(_) => Err("more than ten million steps; give fewer".to_owned()),
-        Err(_) => Err("not a whole number; give 1 or more".to_owned()),
-    }
-}
-
 /// A distance or a width in nats, for flags that take several.
 pub(crate) fn parse_nats(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(nats) if nats.is_finite() && nats >= 0.0 => Ok(nats),
-        Ok(_) => Err("it has to be a number of nats from 0 up".to_owned()),
-        Err(_) => Err("not a number; write a decimal such as 2.5".to_owned()),
+        _ => Err("give a number of nats from 0 up, such as 2.5".to_owned()),
     }
 }

@@ -1,21 +1,21 @@
 //! A progress bar for work that takes longer than a second, and a way out of it.
 //!
-//! The bar is on standard error and only in a terminal. Ctrl-C asks the work to stop where it can
-//! do so cleanly; a second one, or one while nothing listens or we wait for input, ends the program
-//! at once. Neither leaves a temporary file behind.
+//! The bar is on standard error and only in a terminal. Ctrl-C asks work that can stop to do so; a
+//! second one, or one while anything else is done, ends the program at once. Either way the same is
+//! said, with what was written, and no temporary file is left behind.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Read};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::anyhow;
+use anyhow::{Error, anyhow};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use veilwalk::analysis::{Observer, Progress};
 
-use veilwalk_io::{ReleaseProgress, ReleaseStage};
+use veilwalk_io::{ReleaseProgress, ReleaseStage, remove_unfinished_files};
 
 use crate::{args, terminal};
 
@@ -23,19 +23,40 @@ use crate::{args, terminal};
 pub(crate) const STOPPED: u8 = 130;
 
 static STOP: AtomicBool = AtomicBool::new(false);
-/// How many there are that look at [`stop_requested`].
-static LISTENERS: AtomicUsize = AtomicUsize::new(0);
 static WAITING: AtomicBool = AtomicBool::new(false);
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// How much work there is that looks at [`stop_requested`].
+static STOPPABLE: AtomicUsize = AtomicUsize::new(0);
+static WRITTEN: Mutex<Cow<'static, str>> = Mutex::new(Cow::Borrowed("nothing was written"));
 
-/// Whether Ctrl-C was pressed, once someone listens.
+/// Whether Ctrl-C was pressed while work was done that can stop.
 pub(crate) fn stop_requested() -> bool {
     STOP.load(Ordering::SeqCst)
 }
 
-/// Names the temporary file to remove if the program has to end at once.
-pub(crate) fn remove_when_stopped(path: &Path) {
-    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.to_owned());
+/// Sets what is said of files and output if the program is stopped from here on.
+pub(crate) fn when_stopped(written: impl Into<Cow<'static, str>>) {
+    *WRITTEN.lock().unwrap_or_else(PoisonError::into_inner) = written.into();
+}
+
+/// That the program was stopped, and what was written.
+pub(crate) fn stopped() -> Error {
+    anyhow!("stopped on request; {}", WRITTEN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Work that looks at [`stop_requested`] now and then, until it is dropped.
+pub(crate) struct Stoppable(());
+
+impl Stoppable {
+    pub(crate) fn new() -> Self {
+        STOPPABLE.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Stoppable {
+    fn drop(&mut self) {
+        STOPPABLE.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// Input that may keep us waiting for longer than someone who wants to stop.
@@ -46,7 +67,7 @@ impl<R: Read> Read for Waiting<R> {
         // Either the handler sees that we wait, or we see its request.
         WAITING.store(true, Ordering::SeqCst);
         let result = match stop_requested() {
-            true => Err(io::Error::other("stopped on request")),
+            true => Err(io::Error::other(stopped())),
             false => self.0.read(buffer),
         };
         WAITING.store(false, Ordering::SeqCst);
@@ -54,44 +75,21 @@ impl<R: Read> Read for Waiting<R> {
     }
 }
 
-/// From here on the first Ctrl-C is a request and the second an order.
+/// From here on we say so when Ctrl-C ends the program.
 pub(crate) fn listen() {
-    std::mem::forget(Listening::start());
-}
-
-/// While it lives, the first Ctrl-C is a request.
-struct Listening;
-
-impl Listening {
-    fn start() -> Self {
-        LISTENERS.fetch_add(1, Ordering::SeqCst);
-        Self
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        LISTENERS.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// Sees to Ctrl-C from here on. Where no handler can be set, it ends the program as it always does.
-pub(crate) fn handle_interrupts() {
+    // Where no handler can be set, Ctrl-C ends the program as it always does.
     let _ = ctrlc::set_handler(|| {
-        let asked_before = STOP.swap(true, Ordering::SeqCst);
-        let heard = LISTENERS.load(Ordering::SeqCst) > 0 && !WAITING.load(Ordering::SeqCst);
-        if asked_before || !heard {
+        let again = STOP.swap(true, Ordering::SeqCst);
+        let nobody_looks = STOPPABLE.load(Ordering::SeqCst) == 0;
+        if again || nobody_looks || WAITING.load(Ordering::SeqCst) {
             leave();
         }
     });
 }
 
 fn leave() -> ! {
-    if let Some(path) = &*UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) {
-        // It is gone if the work has just been finished.
-        let _ = std::fs::remove_file(path);
-    }
-    terminal::error(&anyhow!("stopped on request"));
+    remove_unfinished_files();
+    terminal::stopped(&stopped());
     std::process::exit(STOPPED.into());
 }
 
@@ -108,7 +106,7 @@ pub(crate) fn with_labelled_progress<T>(
     work: impl FnOnce(&(dyn Fn(&str, f64) -> ControlFlow<()> + Sync)) -> T,
 ) -> T {
     const PARTS: u64 = 1000;
-    let _listening = Listening::start();
+    let _stoppable = Stoppable::new();
     let started = Instant::now();
     let bar = ProgressBar::with_draw_target(Some(PARTS), ProgressDrawTarget::hidden());
     let style = ProgressStyle::with_template("{msg} {bar:30} {percent:>3} %, {eta} left");
@@ -136,6 +134,7 @@ pub(crate) fn releasing<T>(
     work: impl FnOnce(&(dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync)) -> T,
 ) -> T {
     const PARTS: u64 = 1000;
+    let _stoppable = Stoppable::new();
     let started = Instant::now();
     let bar = ProgressBar::with_draw_target(size.map(|_| PARTS), ProgressDrawTarget::hidden());
     let template = match size {

@@ -4,8 +4,10 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
+use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 use comfy_table::{ContentArrangement, Table, presets};
 use veilwalk_io::{WriteError, WriteErrorKind};
 
@@ -21,17 +23,76 @@ pub(crate) fn print(text: impl Display) -> Result<()> {
 
 /// Says what went wrong.
 pub(crate) fn error(error: &anyhow::Error) {
-    anstream::eprintln!("{ERROR}error{ERROR:#}: {error:#}");
+    say(format!("{ERROR}error{ERROR:#}: {error:#}"));
+}
+
+/// Says that the program was stopped, over the `^C` that a terminal shows.
+pub(crate) fn stopped(error: &anyhow::Error) {
+    if width().is_some() {
+        anstream::eprint!("\r");
+    }
+    self::error(error);
 }
 
 /// Says what the user should know before relying on the result.
 pub(crate) fn warning(message: impl Display) {
-    anstream::eprintln!("{WARNING}warning{WARNING:#}: {message}");
+    say(format!("{WARNING}warning{WARNING:#}: {message}"));
 }
 
 /// Says what was done.
 pub(crate) fn note(message: impl Display) {
-    anstream::eprintln!("{message}");
+    say(message.to_string());
+}
+
+/// Says what is wrong with the flags, or prints the help that was asked for, and ends the program.
+pub(crate) fn usage(error: &clap::Error) -> ! {
+    if !error.use_stderr() || error.kind() == DisplayHelpOnMissingArgumentOrSubcommand {
+        error.exit();
+    }
+    say(error.render().ansi().to_string().trim_end().to_owned());
+    std::process::exit(error.exit_code());
+}
+
+/// Prints on standard error: on lines that fit where someone is looking, as it is in a pipe, so that
+/// programs find what they look for.
+fn say(text: String) {
+    let text = match width() {
+        Some(width) => filled(&text, width),
+        None => text,
+    };
+    anstream::eprintln!("{text}");
+}
+
+/// How wide the terminal is, up to what is easily read; none if standard error is no terminal.
+fn width() -> Option<usize> {
+    const WIDEST: u16 = 100;
+    let (width, _) = terminal_size::terminal_size_of(io::stderr())?;
+    Some(width.0.min(WIDEST).into())
+}
+
+/// Breaks lines between words. A line that is set in stays as it is: it is there to be copied.
+fn filled(text: &str, width: usize) -> String {
+    let line = |line: &str| {
+        if line.starts_with(' ') {
+            return line.to_owned();
+        }
+        let (mut out, mut used) = (String::new(), 0);
+        for (place, word) in line.split(' ').enumerate() {
+            let length = strip_str(word).to_string().chars().count();
+            let fits = used + 1 + length <= width;
+            out.push_str(if place == 0 {
+                ""
+            } else if fits {
+                " "
+            } else {
+                "\n"
+            });
+            used = if place > 0 && fits { used + 1 + length } else { length };
+            out.push_str(word);
+        }
+        out
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether an error is only that the reader of a pipe has gone.
@@ -62,17 +123,35 @@ pub(crate) fn lines(table: &Table) -> String {
 /// A remark under a table, set in and on as many lines as it takes.
 pub(crate) fn wrapped(text: &str) -> String {
     const WIDTH: usize = 96;
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is a line");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= WIDTH {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    filled(&words, WIDTH).lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(filled("one two three", 8), "one two\nthree");
+        assert_eq!(filled("one two three", 13), "one two three");
+        assert_eq!(filled("one two three", 3), "one\ntwo\nthree");
+        assert_eq!(filled("unbreakable /a/long/path here", 12), "unbreakable\n/a/long/path\nhere");
+        assert_eq!(filled("", 5), "");
+        assert_eq!(filled("è è è", 3), "è è\nè", "letters count, not bytes");
     }
-    lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+
+    #[test]
+    fn what_is_set_in_stays_whole() {
+        let text = "first line of it\n\n  veilwalk a command to copy\n\nand the rest";
+        let expected = "first line\nof it\n\n  veilwalk a command to copy\n\nand the\nrest";
+        assert_eq!(filled(text, 10), expected);
+        assert_eq!(filled("two  spaces stay", 20), "two  spaces stay");
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        let text = format!("{ERROR}error{ERROR:#}: a b c");
+        assert_eq!(strip_str(&filled(&text, 10)).to_string(), "error: a b\nc");
+    }
 }

@@ -157,6 +157,26 @@ fn a_move_that_the_chain_does_not_have() {
 }
 
 #[test]
+fn states_that_the_chain_does_not_have_can_be_left_out() {
+    let folder = Folder::with("odd.csv", "trajectory,state\na,B\na,Bax\na,Ba\nb,Zzz\n");
+    folder.write("even.csv", "trajectory,state\na,B\na,Ba\n");
+    let flags = |name: &str| {
+        format!("analyze --chain credit --epsilon 1 --radius 3.5 --format json --real {name}.csv")
+    };
+    let skip = flags("odd") + " --unknown-state skip";
+    let run = folder.run(skip.split(' ')).success();
+    let said = stderr(&run);
+    assert!(said.contains("warning: 2 rows left out because the state is not one"), "{said}");
+    let even = json(&folder.run(flags("even").split(' ')).success());
+    let odd = json(&run);
+    for key in ["mean_distance_nats", "wrong_state_share", "exceedance", "impossible_moves"] {
+        assert_eq!(odd[key], even[key], "{key}");
+    }
+    let own = "analyze --chain credit --epsilon 1 --radius 3.5 --unknown-state skip";
+    folder.refuses(own.split(' '), &["--real"]);
+}
+
+#[test]
 fn a_periodic_chain_has_no_long_run_and_says_so() {
     let folder = Folder::with("c.csv", ",a,b,c\na,0,0.5,0.5\nb,1,0,0\nc,1,0,0\n");
     let flags = "analyze --chain c.csv --mechanism paper --epsilon 1 --radius 1 --steps 10";
@@ -188,6 +208,25 @@ fn figures_of_every_step() {
 }
 
 #[test]
+fn levels_go_by_the_diameter_of_the_chain() {
+    let levels = |chain: &str, folder: &Folder| {
+        let flags = format!("analyze --chain {chain} --epsilon 1 --substitutions 1 --steps 2");
+        let run = folder.run(format!("{flags} --format json").split(' ')).success();
+        let levels = json(&run)["exceedance"].as_array().unwrap().clone();
+        levels.iter().map(|level| level["nats"].as_f64().unwrap()).collect::<Vec<_>>()
+    };
+    // A diameter of ln 2, about 0.69 nats.
+    let folder = Folder::with("small.csv", ",a,b\na,0.5,0.5\nb,0.5,0.5\n");
+    assert_eq!(levels("credit", &folder), [2.0, 5.0, 10.0, 15.0]);
+    assert_eq!(levels("small.csv", &folder), [0.06, 0.15, 0.3, 0.4]);
+    let compare = "compare --chain small.csv --epsilon 1 --steps 2 --no-blocks";
+    let shown = stdout(&folder.run(compare.split(' ')).success());
+    assert!(shown.contains("over 0.15 nats"), "{shown}");
+    let shown = stdout(&folder.run(format!("{compare} --level 1").split(' ')).success());
+    assert!(shown.contains("over 1 nat ") && !shown.contains(" 1 nats"), "{shown}");
+}
+
+#[test]
 fn refusals() {
     let folder = Folder::with("empty.csv", "");
     folder.write("header.csv", "trajectory,state\n");
@@ -195,9 +234,9 @@ fn refusals() {
     folder.write("odd.csv", "trajectory,state\na,Baa\na,Bax\n");
     let cases: [(&str, &[&str]); 9] = [
         ("--from Nowhere", &["--from", "Nowhere", "give one of its states"]),
-        ("--steps 0", &["--steps", "1 or more"]),
-        ("--steps -3", &["--steps", "1 or more"]),
-        ("--levels 2,x", &["--levels", "not a number"]),
+        ("--steps 0", &["--steps", "a whole number from 1 up"]),
+        ("--steps -3", &["--steps", "a whole number from 1 up"]),
+        ("--levels 2,x", &["--levels", "give a number of nats from 0 up"]),
         ("--real empty.csv", &["empty.csv", "empty"]),
         ("--real header.csv", &["header.csv", "no step to analyze", "two states or more"]),
         ("--real short.csv", &["2 walks"]),

@@ -172,6 +172,8 @@ fn states_that_the_chain_does_not_have() {
         text,
         &["walks.csv, line 2", "did you mean \"Baa\"? Correct the label"],
     );
+    let text = "trajectory,state\nnorth,aBa\n";
+    walks_refused("walks.csv", text, &["walks.csv, line 2", "did you mean \"Baa\"?"]);
     let folder = Folder::with("walks.csv", WALKS);
     folder.write("start.csv", "state,probability\nZzz,1\n");
     folder.refuses(
@@ -188,6 +190,53 @@ fn states_that_the_chain_does_not_have() {
     ] {
         folder.refuses(both(&args, &CREDIT), &[flag, "\"Zzz\" is not a state", "give one of"]);
     }
+}
+
+#[test]
+fn all_states_that_the_chain_does_not_have_are_counted() {
+    let mut text = String::from("trajectory,state\nnorth,Baa\n");
+    for label in ["Zzz", "Yyy", "Zzz", "Xxx"] {
+        text += &format!("north,{label}\n");
+    }
+    let words =
+        ["line 3: \"Zzz\"", "In all, 4 rows have 3 such labels: \"Zzz\", \"Yyy\", \"Xxx\"\n"];
+    let counted = |name: &str, text: &str, words: &[&str]| {
+        walks_refused(name, text, words);
+        let folder = Folder::with(name, text);
+        let real = both(&["analyze", "--real"], &[name]);
+        folder.refuses(real.iter().map(String::as_str).chain(CREDIT), words);
+    };
+    counted("walks.csv", &text, &words);
+    for label in ["Q1", "Q2", "Q3"] {
+        text += &format!("south,{label}\n");
+    }
+    let words = ["\"Zzz\"", "In all, 7 rows have 6 such labels: ", "\"Q1\", \"Q2\", …"];
+    counted("walks.csv", &text, &words);
+    let text = "trajectory,state\na,Baa\na,Zzz\na,Zzz\n";
+    counted("walks.csv", text, &["\"Zzz\"", "In all, 2 rows have this label\n"]);
+    let text = "trajectory,state\na,12\na,17\n";
+    counted("walks.csv", text, &["\"12\"", "Not one of the 2 rows", "--state-column"]);
+    // In a pipe only the first is known.
+    let folder = Folder::new();
+    let run = folder.run_with(both(&["privatize", "-"], &CREDIT), text).code(2);
+    let said = common::stderr(&run);
+    assert!(said.contains("\"12\" is not a state") && !said.contains("rows has"), "{said}");
+}
+
+#[test]
+fn walks_that_are_given_for_a_chain() {
+    let folder = Folder::with("walks.csv", WALKS);
+    folder.write("walks.ndjson", "{\"trajectory\":\"a\",\"state\":\"Baa\"}\n");
+    for name in ["walks.csv", "walks.ndjson"] {
+        let words =
+            [name, "a file of walks", "`veilwalk chain fit WALKS -o CHAIN`", "A chain is public"];
+        folder.refuses(["chain", "check", name], &words);
+        folder.refuses(["guarantee", "--chain", name, "--epsilon", "1", "--radius", "1"], &words);
+    }
+    // What is neither stays what it is.
+    let folder = Folder::with("other.csv", "walk,place\n1,Baa\n");
+    let said = folder.refuses(["chain", "check", "other.csv"], &["other.csv, line 2"]);
+    assert!(!said.contains("a file of walks"), "{said}");
 }
 
 #[test]
@@ -227,15 +276,58 @@ fn radii_and_counts_that_protect_nothing() {
     {
         mechanism_refused(&["--epsilon", "1", "--radius", radius], &["--radius", word]);
     }
-    for count in ["0", "-1", "1.5", "all"] {
+    for (count, accepted) in [
+        ("0", "from 1 up"),
+        ("-1", "from 1 up"),
+        ("1.5", "from 1 up"),
+        ("all", "from 1 up"),
+        ("99999999999", "up to 4,294,967,295"),
+    ] {
         mechanism_refused(
             &["--epsilon", "1", "--mechanism", "chen", "--substitutions", count],
-            &["--substitutions", count],
+            &["--substitutions", count, "give a whole number", accepted],
         );
     }
     mechanism_refused(&["--epsilon", "1"], &["--radius", "--substitutions"]);
     let both = ["--epsilon", "1", "--radius", "1", "--substitutions", "1"];
     mechanism_refused(&both, &["--radius", "--substitutions", "cannot be used with"]);
+}
+
+#[test]
+fn numbers_that_a_flag_does_not_take() {
+    let folder = Folder::with("walks.csv", WALKS);
+    let credit = CREDIT.join(" ");
+    for (command, value, accepted) in [
+        (format!("privatize walks.csv {credit} --threads"), "0", "a whole number from 1"),
+        (format!("privatize walks.csv {credit} --seed"), "-1", "a whole number from 0 up"),
+        (format!("privatize walks.csv {credit} --ledger l --budget"), "0", "a number above"),
+        (format!("privatize walks.csv {credit} --ledger l --budget"), "-1", "a number above"),
+        (format!("privatize walks.csv {credit} --block"), "0", "from 1 up, or `all`"),
+        (format!("privatize walks.csv {credit} --block"), "-1", "from 1 up, or `all`"),
+        (format!("privatize walks.csv {credit} --block all --longest-walk"), "0", "from 1 up"),
+        (format!("analyze {credit} --steps"), "20000000", "a whole number up to 10,000,000"),
+        (format!("analyze {credit} --simulate"), "1", "a whole number from 2 up"),
+        (format!("analyze {credit} --levels"), "-1", "a number of nats from 0 up"),
+        (format!("compare {credit} --block-walks"), "1", "a whole number from 2 up"),
+        (format!("compare {credit} --blocks"), "0", "from 1 up, or `all`"),
+        (format!("tune {credit} --steps"), "0", "a whole number from 1 up"),
+        (format!("audit {credit} --draws"), "0", "a whole number from 1 up"),
+        (format!("audit {credit} --pairs"), "0", "a whole number from 1 up"),
+        ("demo --seed".to_owned(), "x", "a whole number from 0 up"),
+        ("chain generate grid --height 3 -o c --width".to_owned(), "0", "a whole number from 1"),
+        ("chain check credit --distance-cache".to_owned(), "-1", "a whole number from 0 up"),
+    ] {
+        let flag = command.rsplit(' ').next().unwrap();
+        let words = [&format!("invalid value '{value}' for '{flag} "), "give ", accepted];
+        folder.refuses(command.split(' ').chain([value]), &words);
+    }
+    for (flag, name) in [("--epsilon", "epsilon"), ("--radius", "the radius")] {
+        for (value, problem) in [("0", "zero; give a number above it"), ("-1", "negative; give")] {
+            let command = "kernel --chain credit --previous B --real B".split(' ');
+            let problem = format!("{name} is {problem}");
+            folder.refuses(command.chain([flag, value]), &[&problem, "such as 0.5 or 1/3"]);
+        }
+    }
 }
 
 #[test]

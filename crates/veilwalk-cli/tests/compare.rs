@@ -137,7 +137,7 @@ fn refusals() {
     let folder = Folder::new();
     let cases: [(&str, &[&str]); 5] = [
         ("--epsilon 1 --from Nowhere", &["--from", "Nowhere"]),
-        ("--epsilon 1 --steps 0", &["--steps", "1 or more"]),
+        ("--epsilon 1 --steps 0", &["--steps", "a whole number from 1 up"]),
         ("--epsilon 1 --mechanisms paper,best", &["best", "choose one of"]),
         ("--radius 1", &["--epsilon"]),
         ("--epsilon 0", &["epsilon is zero"]),

@@ -17,11 +17,17 @@ fn arguments<'a>(mechanism: &'a str, unit: &[&'a str], more: &[&'a str]) -> Vec<
 
 fn figures(mechanism: &str, unit: &[&str], more: &[&str]) -> Value {
     let args = arguments(mechanism, unit, &[more, &["--format", "json"]].concat());
-    json(&veilwalk(args).success())
+    let run = veilwalk(args);
+    let answer = json(&run);
+    run.code(if answer["vacuous"] == true { 1 } else { 0 });
+    answer
 }
 
 fn text(mechanism: &str, unit: &[&str], more: &[&str]) -> String {
-    stdout(&veilwalk(arguments(mechanism, unit, more)).success())
+    let run = veilwalk(arguments(mechanism, unit, more));
+    let shown = stdout(&run);
+    run.code(if shown.contains("This guarantee is EMPTY") { 1 } else { 0 });
+    shown
 }
 
 fn close(value: &Value, expected: f64) {
@@ -197,4 +203,45 @@ fn on_a_chain_of_one_state_there_is_nothing_to_protect() {
         folder.refuses(release(&unit), &["would be empty", "only one state", "--allow-vacuous"]);
         folder.run(release(&[&unit[..], &["--allow-vacuous"]].concat())).success();
     }
+}
+
+#[test]
+fn losses_beyond_the_radius_are_marked() {
+    let sentence = "A loss above epsilon 1 is one of states that are farther apart than the radius";
+    let joined = |shown: &str| shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for block in [&[][..], &["--block", "2"]] {
+        let shown =
+            text("sharp", &["--radius", "4"], &[&["--rule", "exponential"], block].concat());
+        let marked: Vec<&str> =
+            shown.lines().filter(|line| line.contains("beyond the radius)")).collect();
+        assert!(!marked.is_empty(), "{shown}");
+        assert!(marked.iter().any(|line| line.starts_with("  by any other")), "{shown}");
+        for line in shown.lines().filter(|line| line.starts_with("  by ")) {
+            let worst = line[39..].split_whitespace().next().unwrap().parse::<f64>().unwrap();
+            assert_eq!(marked.contains(&line), worst > 1.0, "{line}");
+        }
+        assert!(
+            joined(&shown).contains(&format!("{sentence} of 4 nats, which the promise does not"))
+        );
+        // Every state is within this radius, or any replacement is what is promised about.
+        for unit in [&["--radius", "24"][..], &ONE_STATE] {
+            let more = [&["--rule", "exponential"], block].concat();
+            let shown = text("sharp", unit, &more);
+            assert!(!shown.contains("beyond the radius"), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_guarantee_ends_with_status_one() {
+    for more in [&[][..], &["--block", "2"], &["--format", "json"]] {
+        let of = |radius| {
+            let start = ["guarantee", "--chain", "credit", "--epsilon", "1", "--radius", radius];
+            veilwalk([&start, more].concat())
+        };
+        of("1").code(1);
+        of("4").code(0);
+    }
+    let help = stdout(&veilwalk(["guarantee", "--help"]).success());
+    assert!(help.contains("status 1 if the guarantee is empty"), "{help}");
 }

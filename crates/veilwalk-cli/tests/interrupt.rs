@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,8 @@ fn until_it_writes(folder: &Folder) {
 fn assert_stopped(folder: &Folder, done: &Output, before: &[&str]) {
     let message = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(130), "{message}");
-    assert!(message.contains("error: stopped on request"), "{message}");
+    let last = message.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: stopped on request; nothing was written"), "{message}");
     assert!(done.stdout.is_empty());
     assert_eq!(folder.files().keys().collect::<Vec<_>>(), before, "{message}");
 }
@@ -47,7 +48,6 @@ fn a_long_release_stops_between_two_rows() {
     interrupt(&child);
     let done = child.wait_with_output().unwrap();
     assert_stopped(&folder, &done, &["walks.csv"]);
-    assert!(String::from_utf8_lossy(&done.stderr).contains("nothing was written"));
 }
 
 #[test]
@@ -126,4 +126,37 @@ fn making_cells_stops() {
         std::thread::sleep(Duration::from_millis(milliseconds));
         assert_stopped(&folder, &stops_soon(child), &["chain.csv"]);
     }
+}
+
+#[test]
+fn a_stream_says_that_what_was_printed_is_released() {
+    let folder = Folder::new();
+    let mut child = start(&folder, &[&["privatize", "-", "--stream"], &CREDIT[..]].concat());
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"trajectory,state\na,Baa\n").unwrap();
+    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(rows.next().unwrap().unwrap(), "trajectory,step,state");
+    assert!(rows.next().unwrap().unwrap().starts_with("a,0,"));
+    interrupt(&child);
+    let done = child.wait_with_output().unwrap();
+    drop(input);
+    let message = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(130), "{message}");
+    let expected = "error: stopped on request; the rows that were printed are released\n";
+    assert!(message.ends_with(expected), "{message}");
+}
+
+#[test]
+fn work_that_never_looks_ends_at_once() {
+    let folder = Folder::with("chain.csv", "as it was");
+    let mut child = start(&folder, &["chain", "fit", "-", "-o", "chain.csv"]);
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.next().unwrap().unwrap().contains("this replaces"));
+    // It waits for walks now.
+    interrupt(&child);
+    let rest: Vec<String> = said.map(Result::unwrap).collect();
+    assert_eq!(rest, ["error: stopped on request; nothing was written"]);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(folder.files().len(), 1);
+    assert_eq!(folder.read("chain.csv"), "as it was");
 }

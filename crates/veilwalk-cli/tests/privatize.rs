@@ -182,6 +182,13 @@ fn a_header_without_rows_is_no_walks() {
     let run = release(&folder, &["privatize", "walks.csv"]).success();
     assert_eq!(stdout(&run), "trajectory,step,state\n");
     assert!(stderr(&run).contains("released 0 walks, 0 states"));
+    let warning = "warning: walks.csv: there are no walks in it, so the release is empty";
+    assert!(stderr(&run).contains(warning), "{}", stderr(&run));
+    let run = release(&folder, &["privatize", "walks.csv", "-o", "out.csv"]).success();
+    assert!(stderr(&run).contains(warning), "{}", stderr(&run));
+    folder.write("walks.csv", "trajectory,state\nnorth,Zzz\n");
+    let run = release(&folder, &["privatize", "walks.csv", "--unknown-state", "skip"]).success();
+    assert!(stderr(&run).contains("not one of its rows has a state of the chain"));
 }
 
 #[test]

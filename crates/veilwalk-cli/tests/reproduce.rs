@@ -375,7 +375,8 @@ fn a_run_that_is_stopped_keeps_what_is_finished() {
     let output = child.wait_with_output().unwrap();
     let words = said(&output);
     assert_eq!(output.status.code(), Some(130), "{words}");
-    assert!(words.contains("run the same command again to go on"), "{words}");
+    assert!(words.contains("error: stopped on request; finished stages are kept in "), "{words}");
+    assert!(words.ends_with("run the same command again to go on\n"), "{words}");
     let mut left = Vec::new();
     files(&folder.path("out"), &mut left);
     assert!(left.contains(&stage));

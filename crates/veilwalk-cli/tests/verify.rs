@@ -73,10 +73,15 @@ fn another_chain_is_noticed() {
 fn a_missing_release_or_manifest_is_named() {
     let folder = released(&[]);
     std::fs::remove_file(folder.path("out.csv")).unwrap();
-    folder.refuses(VERIFY, &["out.csv"]);
+    let root = folder.root().canonicalize().unwrap().display().to_string();
+    let missing = format!("out.csv: there is no such release in {root}");
+    folder.refuses(VERIFY, &[&missing]);
+    let missing = format!("sub/out.csv: there is no such release in {root}/sub");
+    folder.refuses(["verify", "sub/out.csv", "--chain", "credit"], &[&missing]);
     let folder = released(&[]);
     std::fs::remove_file(folder.path(MANIFEST)).unwrap();
-    folder.refuses(VERIFY, &[MANIFEST]);
+    let at = format!("looked for at {MANIFEST}");
+    folder.refuses(VERIFY, &["out.csv: there is no manifest", &at]);
 }
 
 #[test]

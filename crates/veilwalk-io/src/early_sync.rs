@@ -35,10 +35,6 @@ impl EarlySync {
         Self { file, unsynced: 0, syncing: None }
     }
 
-    pub(crate) fn file(&self) -> &NamedTempFile {
-        &self.file
-    }
-
     /// Waits until everything is on the disk.
     pub(crate) fn finish(self) -> io::Result<NamedTempFile> {
         let Self { file, syncing, .. } = self;

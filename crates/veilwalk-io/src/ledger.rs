@@ -8,7 +8,8 @@
 //! add up to anything, so a release in another is refused.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use redb::{
@@ -188,7 +189,12 @@ impl Ledger {
             let value = table.get(key).map_err(|e| self.storage(e))?;
             Ok(value.map(|v| v.value().to_owned()).unwrap_or_default())
         };
-        Ok(LedgerScope { chain: part("chain")?, unit: part("unit")? })
+        let unit = match part("unit")?.as_str() {
+            // As it was once written.
+            "radius 1 nats" => "radius 1 nat".to_owned(),
+            unit => unit.to_owned(),
+        };
+        Ok(LedgerScope { chain: part("chain")?, unit })
     }
 
     /// Every walk that was charged, by name.
@@ -297,6 +303,16 @@ impl Ledger {
     }
 }
 
+/// Whether there is a ledger at this path, by its first bytes. It is not opened, so another process
+/// may have it.
+#[must_use]
+pub fn is_ledger(path: &Path) -> bool {
+    const FIRST_BYTES: [u8; 4] = *b"redb";
+    let mut found = [0; FIRST_BYTES.len()];
+    let read = path.is_file().then(|| File::open(path)?.read_exact(&mut found));
+    read.is_some_and(|read| read.is_ok()) && found == FIRST_BYTES
+}
+
 fn opening(path: &str, error: DatabaseError) -> LedgerError {
     match error {
         DatabaseError::DatabaseAlreadyOpen => LedgerError::InUse(path.to_owned()),
@@ -339,6 +355,24 @@ mod tests {
         assert!(message.contains("\"a\" has spent epsilon 1"), "{message}");
         assert_eq!(ledger.entries().unwrap().len(), 2, "nobody is charged");
         ledger.charge(["c"], rational("0.01"), Some(Rational::ONE)).unwrap();
+    }
+
+    #[test]
+    fn one_nat_was_once_written_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old.ledger");
+        let of = |unit: &str| LedgerScope { unit: unit.into(), ..scope() };
+        let database = Database::create(&path).unwrap();
+        let ledger = Ledger { path: "old".into(), database };
+        // It is written down, and then read as it is written now.
+        assert!(ledger.settle_scope(&of("radius 1 nats")).is_err());
+        drop(ledger);
+        let ledger = Ledger::open(&path, &of("radius 1 nat")).unwrap();
+        assert_eq!(ledger.scope().unwrap().unit, "radius 1 nat");
+        assert!(matches!(
+            ledger.settle_scope(&of("radius 2 nats")),
+            Err(LedgerError::OtherScope { .. })
+        ));
     }
 
     #[test]

@@ -64,7 +64,7 @@ mod write_error;
 pub use chain_file::{read_chain, read_chain_from, write_chain};
 pub use compression::Compression;
 pub use initial_file::{read_initial, read_initial_from};
-pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerScope};
+pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerScope, is_ledger};
 pub use making::MakingError;
 pub use manifest::{
     BlockPart, ChainPart, Counts, FinishedRelease, GuaranteePart, Hashing, Manifest, MechanismPart,
@@ -73,10 +73,9 @@ pub use manifest::{
 pub use mechanism_file::{MechanismFile, ScaleFrom, ScaleMismatch, ScalePart};
 pub use model_file::{
     ModelProblem, chain_from_bytes, chain_to_bytes, is_model, read_model, write_model,
-    write_model_to,
 };
 pub use number::{NumberProblem, Quantity};
-pub use output::{AtomicFile, HeldOutput};
+pub use output::{AtomicFile, HeldOutput, remove_unfinished_files};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
     Charge, Grouping, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage, Releasing, Tally,

@@ -205,6 +205,9 @@ impl Manifest {
     /// The format written by this version.
     pub const FORMAT: u32 = 1;
 
+    /// What the name of a manifest has beyond that of its release.
+    pub const SUFFIX: &str = ".manifest.json";
+
     /// The manifest of a finished release.
     #[must_use]
     pub fn describing(release: FinishedRelease<'_>) -> Self {
@@ -276,7 +279,7 @@ impl Manifest {
     #[must_use]
     pub fn path_for(release: &Path) -> PathBuf {
         let mut name = release.as_os_str().to_owned();
-        name.push(".manifest.json");
+        name.push(Self::SUFFIX);
         PathBuf::from(name)
     }
 

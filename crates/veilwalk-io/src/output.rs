@@ -7,14 +7,32 @@
 //! step at the end. A run that fails half-way leaves what was there before, and no half of a release
 //! that could be mistaken for a whole one.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{NamedTempFile, SpooledTempFile};
 
 use crate::early_sync::EarlySync;
 use crate::write_error::{WriteError, WriteErrorKind};
+
+/// The temporary files of this process, for whoever has to end it without dropping them.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every file that is not complete yet, for a program that has to end at once: one that is
+/// dropped or committed needs nothing more.
+pub fn remove_unfinished_files() {
+    for path in &*unfinished() {
+        // It is gone if it has just been finished.
+        let _ = fs::remove_file(path);
+    }
+}
 
 /// A file that is written in full before it takes its name.
 ///
@@ -24,6 +42,24 @@ pub struct AtomicFile {
     name: String,
     target: PathBuf,
     out: BufWriter<EarlySync>,
+    _listed: Listed,
+}
+
+/// The place of a temporary file in the list of all of them.
+#[derive(Debug)]
+struct Listed(PathBuf);
+
+impl Listed {
+    fn new(path: &Path) -> Self {
+        unfinished().insert(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        unfinished().remove(&self.0);
+    }
 }
 
 impl AtomicFile {
@@ -67,8 +103,9 @@ impl AtomicFile {
             let set = file.as_file().set_permissions(permissions);
             set.map_err(|error| fail(WriteErrorKind::Io(error)))?;
         }
+        let _listed = Listed::new(file.path());
         let out = BufWriter::with_capacity(Self::BUFFER, EarlySync::new(file));
-        Ok(Self { out, target, name })
+        Ok(Self { out, target, name, _listed })
     }
 
     /// The path as it was given.
@@ -77,19 +114,13 @@ impl AtomicFile {
         &self.name
     }
 
-    /// Where the file is until the commit, for whoever has to end the program without dropping it.
-    #[must_use]
-    pub fn temporary(&self) -> &Path {
-        self.out.get_ref().file().path()
-    }
-
     /// Writes everything to the disk, and gives the file its name.
     ///
     /// # Errors
     ///
     /// If any of that fails; then what was at the path before is still there.
     pub fn commit(self) -> Result<(), WriteError> {
-        let Self { name, target, out } = self;
+        let Self { name, target, out, _listed } = self;
         let fail = |error| WriteError::io(&name, error);
         let early = out.into_inner().map_err(|error| fail(error.into_error()))?;
         let file = early.finish().map_err(fail)?;

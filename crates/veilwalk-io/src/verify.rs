@@ -18,7 +18,8 @@ use veilwalk::{Chain, Design, Model, Preset, Promise, StateId};
 use crate::making::MakingError;
 use crate::manifest::{BlockPart, Counts, GuaranteePart, Manifest, hash_file};
 use crate::mechanism_file::ScaleFrom;
-use crate::read_error::{Place, ReadError};
+use crate::output::directory_of;
+use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::walks::{WalkOptions, WalkReader};
 
 /// Why a release is not what its manifest says.
@@ -28,6 +29,25 @@ pub enum VerifyError {
     /// A file that cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// No release.
+    #[error("{file}: there is no such release in {looked_in}; check the path")]
+    NoRelease {
+        /// The release.
+        file: String,
+        /// The folder it was looked for in.
+        looked_in: String,
+    },
+    /// A release without a manifest.
+    #[error(
+        "{file}: there is no manifest of this release; it was looked for at {manifest}, where \
+         `veilwalk privatize -o` writes it. Bring both files together, under the names they had"
+    )]
+    NoManifest {
+        /// The release.
+        file: String,
+        /// Where its manifest should be.
+        manifest: String,
+    },
     /// Another chain.
     #[error(
         "{file}: released under a chain with hash {expected}, and this one has {found}; give the \
@@ -126,6 +146,12 @@ pub fn count_release(release: &Path, chain: &Chain) -> Result<Counts, VerifyErro
     Ok(Counts { walks: last.len() as u64, steps, infeasible: None, skipped: None })
 }
 
+/// The folder that a file is to be in, from the root where that can be told.
+fn folder_of(file: &Path) -> String {
+    let folder = directory_of(file);
+    std::path::absolute(folder).unwrap_or(folder.to_owned()).display().to_string()
+}
+
 /// Holds a release against its manifest and the chain. Gives the manifest.
 ///
 /// # Errors
@@ -137,7 +163,16 @@ pub fn verify_release(
     watch: Watch<'_>,
 ) -> Result<Manifest, VerifyError> {
     let file = release.display().to_string();
-    let manifest = Manifest::read_for(release)?;
+    if !release.exists() {
+        return Err(VerifyError::NoRelease { looked_in: folder_of(release), file });
+    }
+    let manifest = Manifest::read_for(release).map_err(|error| match error.kind() {
+        ReadErrorKind::NotFound => {
+            let manifest = error.file().to_owned();
+            VerifyError::NoManifest { file: file.clone(), manifest }
+        }
+        _ => error.into(),
+    })?;
     let (expected, found) = (manifest.chain.hash.clone(), model.hash().to_string());
     if expected != found {
         return Err(VerifyError::OtherChain { file, expected, found });

@@ -6,7 +6,7 @@ use veilwalk::analysis::block_plan::{BlockFindings, BlockPlan, Exactness};
 use veilwalk::analysis::compare::{Basis, Comparison, Setting};
 use veilwalk::analysis::plan::{Effort, Plan};
 use veilwalk::analysis::tune::{Aim, Evaluated, Question, WalksFrom, tune as best};
-use veilwalk::analysis::{Inquiry, Origin, Progress};
+use veilwalk::analysis::{Inquiry, Origin, Progress, usual_levels};
 use veilwalk::guarantee;
 use veilwalk::mechanism::{Epsilon, Radius, Unit};
 use veilwalk::{Preset, Start, StateId};
@@ -53,7 +53,7 @@ pub(crate) fn analyze(
     released_start: Option<&Bound<'_, PyAny>>,
     steps: usize,
     real: Option<Vec<Vec<Bound<'_, PyAny>>>>,
-    levels: Vec<f64>,
+    levels: Option<Vec<f64>>,
     etas: Vec<f64>,
     simulate: Option<u64>,
     seed: u64,
@@ -68,6 +68,7 @@ pub(crate) fn analyze(
     let impossible = real.iter().flatten().flat_map(|walk| walk.windows(2));
     let impossible = impossible.filter(|pair| !states.allows(pair[0], pair[1])).count();
     let (releasing, _, _) = mechanism.releasing(py, block, longest_walk)?;
+    let levels = levels.unwrap_or_else(|| usual_levels(mechanism.mechanism.model()));
     let found = interrupt::run(py, move |stop| {
         let observer = |_: Progress| stop.flow();
         let inquiry = Inquiry {
@@ -145,7 +146,7 @@ pub(crate) fn compare(
     start: Option<&Bound<'_, PyAny>>,
     released_start: Option<&Bound<'_, PyAny>>,
     steps: usize,
-    level: f64,
+    level: Option<f64>,
     all_pairs: bool,
 ) -> PyResult<String> {
     let (origin, start) = starts(chain, start, released_start)?;
@@ -165,8 +166,9 @@ pub(crate) fn compare(
         }
     }
     let effort = if all_pairs { guarantee::Effort::UNLIMITED } else { Setting::SOME_EFFORT };
-    let setting =
-        Setting { model: chain.model_with_tables(py)?, origin, start, steps, level, effort };
+    let model = chain.model_with_tables(py)?;
+    let level = level.unwrap_or_else(|| Setting::usual_level(&model));
+    let setting = Setting { model, origin, start, steps, level, effort };
     interrupt::run(py, move |stop| {
         let mut comparisons = Vec::new();
         for &epsilon in &epsilons {

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::BlockLength;
+use veilwalk::nats::in_nats;
 use veilwalk::random::{Secret, SourceKind, Unavailable};
 use veilwalk::session::{BlockReleaser, PushError, Releaser};
 use veilwalk::{Start, StateId};
@@ -288,13 +289,14 @@ pub(crate) fn empty_guarantee(mechanism: &veilwalk::Mechanism) -> Option<String>
     let label = |state| model.chain().label(state);
     Some(format!(
         "the guarantee would be empty: on this chain no two different walks are within {}, so \
-         epsilon {} would protect nothing. The two closest states, {:?} and {:?}, are {smallest} \
-         nats apart; protect at least those with radius={smallest}. m.guarantee() says what a radius \
+         epsilon {} would protect nothing. The two closest states, {:?} and {:?}, are {} \
+         apart; protect at least those with radius={smallest}. m.guarantee() says what a radius \
          protects; allow_vacuous=True releases without protection",
         promise.unit,
         promise.epsilon,
         label(closest.from),
         label(closest.to),
+        in_nats(radius_reaching(closest.distance)),
         smallest = radius_reaching(closest.distance),
     ))
 }

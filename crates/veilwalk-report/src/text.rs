@@ -59,7 +59,10 @@ pub fn prose(text: &str) -> String {
 
 /// A number stays on one line with what it is of: `ε = 1`, `2 nats`, `5 %`.
 fn bound(text: &str) -> String {
-    text.replace(" = ", "\u{a0}=\u{a0}").replace(" %", "\u{a0}%").replace(" nats", "\u{a0}nats")
+    text.replace(" = ", "\u{a0}=\u{a0}")
+        .replace(" %", "\u{a0}%")
+        .replace(" nats", "\u{a0}nats")
+        .replace("1 nat", "1\u{a0}nat")
 }
 
 /// What is between the marks at the start of a text, and what comes after; none if it is empty.

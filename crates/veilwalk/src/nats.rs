@@ -96,10 +96,25 @@ impl fmt::Display for Nats {
     }
 }
 
+/// A number with its unit: `1 nat`, `2.5 nats`.
+#[must_use]
+pub fn in_nats(number: impl fmt::Display) -> String {
+    let number = number.to_string();
+    let unit = if number == "1" { "nat" } else { "nats" };
+    format!("{number} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn one_nat_is_one() {
+        assert_eq!([in_nats(1.0), in_nats("1")], ["1 nat", "1 nat"]);
+        let others = [in_nats(0.0), in_nats(0.5), in_nats("11"), in_nats("1.000"), in_nats("1/3")];
+        assert_eq!(others, ["0 nats", "0.5 nats", "11 nats", "1.000 nats", "1/3 nats"]);
+    }
 
     #[test]
     fn known_weights() {

@@ -8,8 +8,9 @@ use clap::{Args, ValueEnum};
 use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
 use veilwalk::distance::CacheSize;
 use veilwalk::{Chain, Initial, Model, Start, StateId};
+use veilwalk_io::{WalkOptions, WalkReader};
 
-use super::{counted, quoted};
+use super::{Input, any_whole, counted, quoted};
 use crate::terminal;
 
 /// How a chain is read.
@@ -66,7 +67,13 @@ pub(crate) struct DistanceOptions {
 
     /// How many states the searches that are kept for each thread may have seen, at some 30 bytes a
     /// state; for distances on demand
-    #[arg(long, value_name = "STATES", default_value_t = CacheSize::default().0)]
+    #[arg(
+        long,
+        value_name = "STATES",
+        default_value_t = CacheSize::default().0,
+        allow_negative_numbers = true,
+        value_parser = any_whole::<usize>()
+    )]
     distance_cache: usize,
 }
 
@@ -107,9 +114,9 @@ impl DistanceOptions {
 }
 
 impl ChainArgs {
-    /// The chain as it was given: a name or a file.
-    pub(crate) fn name(&self) -> &str {
-        &self.chain
+    /// The files that may be read for it.
+    pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
+        self.options.inputs(&self.chain)
     }
 
     /// Reads the chain and computes its distances. A chain too large for a table of all distances is
@@ -164,7 +171,16 @@ impl ChainOptions {
                 if path.is_file() && veilwalk_io::is_model(path)? {
                     return self.read_model(path);
                 }
-                let (chain, report) = veilwalk_io::read_chain(path, self.build())?;
+                let read = veilwalk_io::read_chain(path, self.build());
+                let (chain, report) = read.map_err(|error| match holds_walks(path) {
+                    true => anyhow!(
+                        "{name}: this is a file of walks, and a chain is asked for; `veilwalk chain \
+                         fit WALKS -o CHAIN` counts the moves of walks and writes a chain. A chain is \
+                         public: one that is fitted on sensitive walks tells about them, so fit it on \
+                         walks that need no protection"
+                    ),
+                    false => error.into(),
+                })?;
                 tell(name, &report);
                 chain
             }
@@ -198,6 +214,13 @@ impl ChainOptions {
         })))
     }
 
+    /// The files that may be read for a chain of this name.
+    pub(crate) fn inputs<'a>(&'a self, chain: &'a str) -> Vec<Input<'a>> {
+        let mut inputs = vec![(Path::new(chain), "the chain")];
+        inputs.extend(self.initial.iter().map(|i| (Path::new(i), "the initial distribution")));
+        inputs
+    }
+
     /// The repairs that were asked for.
     pub(crate) fn build(&self) -> BuildOptions {
         BuildOptions {
@@ -224,6 +247,12 @@ impl ChainOptions {
             },
         })
     }
+}
+
+/// Whether a file that is no chain has the columns of walks.
+fn holds_walks(path: &Path) -> bool {
+    let reader = WalkReader::open(path, WalkOptions::default());
+    reader.is_ok_and(|mut reader| matches!(reader.next_row(), Ok(Some(_))))
 }
 
 /// Says what reading a chain changed, and what the user should know of it.

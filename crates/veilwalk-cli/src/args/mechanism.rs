@@ -13,6 +13,7 @@ use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit, UnknownName};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Rule};
 use veilwalk_io::{MechanismFile, ScaleFrom};
 
+use super::{Input, count};
 use crate::progress::with_progress;
 
 /// A named mechanism, the choice of one, or a file that describes one.
@@ -64,7 +65,7 @@ pub(crate) struct MechanismArgs {
     radius: Option<Radius>,
 
     /// Protect from each other the walks that differ in at most this many states
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<NonZeroU32>())]
     substitutions: Option<NonZeroU32>,
 
     /// Override the distance: directed, symmetric, hamming, cell or cell-symmetric
@@ -138,6 +139,14 @@ pub(crate) struct Settled<'a> {
 }
 
 impl MechanismArgs {
+    /// The file that is read for it, if it is described by one.
+    pub(crate) fn input(&self) -> Option<Input<'_>> {
+        match &self.mechanism {
+            Named::File(path) => Some((path, "the mechanism")),
+            Named::Auto | Named::Preset(_) => None,
+        }
+    }
+
     /// Whether any of it was given.
     pub(crate) fn is_given(&self) -> bool {
         self.mechanism != Named::Auto || self.epsilon.is_some() || self.unit().is_some()

@@ -3,15 +3,21 @@
 mod block;
 mod chain;
 mod mechanism;
+mod number;
+mod output;
+mod unknown;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs};
+pub(crate) use number::{any_whole, count, whole};
+pub(crate) use output::{Input, Written, refuse_to_replace, settle_output};
+pub(crate) use unknown::{UnknownLabels, UnknownState, left_out, unknown_state_error};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -54,17 +60,6 @@ pub(crate) fn thousands(number: usize) -> String {
 /// How many there are in a second, with thousands set apart.
 pub(crate) fn rate(count: u64, seconds: f64) -> String {
     thousands((count as f64 / seconds.max(1e-3)).round() as usize)
-}
-
-/// Refuses to write over a file that is read.
-pub(crate) fn refuse_to_replace(output: &Path, inputs: &[(&str, &str)]) -> Result<()> {
-    let Ok(output) = output.canonicalize() else { return Ok(()) };
-    for (input, what) in inputs {
-        if Path::new(input).canonicalize().is_ok_and(|input| input == output) {
-            bail!("{input}: this would replace {what}; give -o another file");
-        }
-    }
-    Ok(())
 }
 
 /// Reads a file whole, or says what is wrong with it.

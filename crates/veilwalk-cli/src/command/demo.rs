@@ -5,16 +5,18 @@ use std::sync::Arc;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use veilwalk::mechanism::Unit;
+use veilwalk::nats::in_nats;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start, StateId};
 
+use crate::args::any_whole;
 use crate::terminal;
 
 /// See a real walk on the credit-rating chain beside its private releases
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Take randomness from this number, to see the same releases again
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = any_whole::<u64>())]
     seed: Option<u64>,
 }
 
@@ -96,12 +98,12 @@ fn explanation(model: &Model) -> String {
             }
         }
     }
-    let closest = model.closest_pair().map(|pair| pair.distance.to_string()).unwrap_or_default();
+    let closest = model.closest_pair().map(|pair| in_nats(pair.distance)).unwrap_or_default();
     format!(
-        "What is protected: replacing ratings that are within {RADIUS} nats of each other, in all.\n\
+        "What is protected: replacing ratings that are within {} of each other, in all.\n\
          On this chain: {}.\n\
          The odds of the two walks change by a factor of at most exp(epsilon). With a radius below\n\
-         {closest} nats no two walks would be protected from each other at all. `chen` protects one\n\
+         {closest} no two walks would be protected from each other at all. `chen` protects one\n\
          replaced rating instead, whichever it is. The first rating is released as it is here, so\n\
          that the rows compare; by default it is drawn from a public distribution.\n\
          \n\
@@ -110,6 +112,7 @@ fn explanation(model: &Model) -> String {
          veilwalk kernel --chain credit --previous Caa --real Ca/C --epsilon 1 --radius {RADIUS}\n  \
          veilwalk privatize examples/ratings.csv --chain credit --epsilon 1 --radius {RADIUS}\n  \
          veilwalk privatize --help",
+        in_nats(RADIUS),
         covered.join(", "),
     )
 }

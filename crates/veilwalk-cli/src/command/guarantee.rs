@@ -1,12 +1,14 @@
 //! `veilwalk guarantee`: what a promise means on a chain, before anything is released.
 
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
 use veilwalk::guarantee::{BlockEffort, BlockGuarantee, Calibrated, Coverage, Effort, Guarantee};
 use veilwalk::mechanism::BlockLength;
 use veilwalk::mechanism::cell::{Calibration, CellScale};
+use veilwalk::nats::in_nats;
 use veilwalk::{Distance, Mechanism};
 
 use crate::args::{BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Format, MechanismArgs};
@@ -16,7 +18,8 @@ use crate::terminal;
 /// Say in words and numbers what epsilon and a radius mean on this chain
 ///
 /// Computed exactly and from public things only: the chain, the mechanism and its parameters.
-/// Figures are rounded up.
+/// Figures are rounded up. Ends with status 1 if the guarantee is empty: then no two different walks
+/// are within the radius, and `veilwalk privatize` would refuse to release anything.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -38,7 +41,7 @@ pub(crate) struct Args {
     all_pairs: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<()> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(length) = args.block.length()? {
         return of_blocks(args, length);
     }
@@ -86,11 +89,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
         }
     }
-    Ok(())
+    Ok(status(guarantee.vacuous))
+}
+
+/// The status: a promise of nothing is not a success.
+fn status(vacuous: bool) -> ExitCode {
+    if vacuous { ExitCode::from(1) } else { ExitCode::SUCCESS }
 }
 
 /// What is promised of walks that are released in blocks.
-fn of_blocks(args: &Args, length: BlockLength) -> Result<()> {
+fn of_blocks(args: &Args, length: BlockLength) -> Result<ExitCode> {
     let model = args.chain.model()?;
     let ChosenBlocks { name, mechanism, .. } =
         args.mechanism.settled()?.block_on(&model, length)?;
@@ -101,10 +109,11 @@ fn of_blocks(args: &Args, length: BlockLength) -> Result<()> {
     match args.format {
         Format::Json => {
             let answer = serde_json::to_value(&guarantee)?;
-            terminal::print(format_args!("{answer:#}"))
+            terminal::print(format_args!("{answer:#}"))?;
         }
-        Format::Text => terminal::print(guarantee.to_string().trim_end()),
+        Format::Text => terminal::print(guarantee.to_string().trim_end())?,
     }
+    Ok(status(guarantee.vacuous))
 }
 
 /// What an exact calibration gained, and what it gave up.
@@ -131,9 +140,9 @@ fn in_words(chosen: &Chosen, found: &Calibrated, radius: Option<f64>) -> String 
     let by_nats = chosen.mechanism.design().distance != Distance::Hamming;
     if let Some(radius) = radius.filter(|_| by_nats) {
         text += &format!(
-            "\n  Beyond the radius nothing is promised. (By the theorem's scale, walks within {} nats \
+            "\n  Beyond the radius nothing is promised. (By the theorem's scale, walks within {} \
              would\n  still have had epsilon {}.)",
-            2.0 * radius,
+            in_nats(2.0 * radius),
             2.0 * found.epsilon
         );
     }

@@ -14,7 +14,7 @@ use veilwalk::mechanism::{Epsilon, Radius, ScaleError, Unit};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Start};
 use veilwalk_io::{MechanismFile, ScaleFrom};
 
-use crate::args::{self, ChainArgs, Format, counted, quoted, refuse_to_replace};
+use crate::args::{self, ChainArgs, Format, Written, count, counted, quoted, settle_output, whole};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     radius: Option<Radius>,
 
     /// Protect from each other the walks that differ in at most this many states
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<NonZeroU32>())]
     substitutions: Option<NonZeroU32>,
 
     /// What counts: `closeness` (mean distance), `wrong-states` (how many released states are not
@@ -57,14 +57,21 @@ pub(crate) struct Args {
     start: String,
 
     /// How many steps those walks take
-    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 100,
+        allow_negative_numbers = true,
+        value_parser = whole::<u32>(1..=1_000_000)
+    )]
     steps: u32,
 
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 
-    /// Write the best as a mechanism file, for --mechanism FILE of every command
+    /// Write the best as a mechanism file, for --mechanism FILE of every command. A file of that name
+    /// is replaced, with a warning
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -74,7 +81,7 @@ const SHOWN: usize = 5;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(output) = &args.output {
-        refuse_to_replace(output, &[(args.chain.name(), "the chain")])?;
+        settle_output(output, Written::Other, &args.chain.inputs())?;
     }
     let model = args.chain.model()?;
     let question = args.question(model.chain())?;

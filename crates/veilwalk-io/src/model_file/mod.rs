@@ -17,4 +17,4 @@ mod write;
 
 pub use layout::ModelProblem;
 pub use read::{chain_from_bytes, is_model, read_model};
-pub use write::{chain_to_bytes, write_model, write_model_to};
+pub use write::{chain_to_bytes, write_model};

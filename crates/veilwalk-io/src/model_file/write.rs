@@ -23,19 +23,7 @@ use crate::write_error::{WriteError, WriteErrorKind};
 ///
 /// If it cannot be written; then what was at the path before is still there.
 pub fn write_model(model: &Model, scales: &[Certified], path: &Path) -> Result<(), WriteError> {
-    write_model_to(model, scales, AtomicFile::create(path)?)
-}
-
-/// The same into a file that was created before.
-///
-/// # Errors
-///
-/// As [`write_model`].
-pub fn write_model_to(
-    model: &Model,
-    scales: &[Certified],
-    mut file: AtomicFile,
-) -> Result<(), WriteError> {
+    let mut file = AtomicFile::create(path)?;
     let name = file.name().to_owned();
     let written = write_to(model, scales, &mut file);
     written.map_err(|error| WriteError::new(&name, WriteErrorKind::Io(error)))?;

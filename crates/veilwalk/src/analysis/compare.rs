@@ -41,6 +41,13 @@ pub struct Setting {
 impl Setting {
     /// As many comparisons of pairs as take seconds on chains of hundreds of states.
     pub const SOME_EFFORT: Effort = Effort::comparisons(10_000_000_000);
+
+    /// The level where nobody names one: the second of the [usual](super::usual_levels) ones, 5 nats
+    /// on the credit chain.
+    #[must_use]
+    pub fn usual_level(model: &Model) -> f64 {
+        super::usual_levels(model).get(1).copied().unwrap_or(0.0)
+    }
 }
 
 /// Told what is being worked on and how far it is; answers whether to go on.

@@ -42,6 +42,7 @@ pub mod given_walks;
 mod inquiry;
 pub mod joint;
 mod kernels;
+mod levels;
 pub mod long_run;
 mod own_walks;
 pub mod plan;
@@ -54,6 +55,7 @@ pub mod typical;
 pub use analyzed::Analyzed;
 pub use figures::{DistanceLaw, EntropyFigures, Exceedance, Utility};
 pub use inquiry::Inquiry;
+pub use levels::usual_levels;
 pub use own_walks::OwnWalks;
 pub use progress::{Observer, Progress, Stage, Stopped, unobserved};
 

@@ -18,6 +18,7 @@ mod initial;
 mod labels;
 mod numbers;
 mod parts;
+mod similar;
 mod stationary;
 mod structure;
 
@@ -88,7 +89,8 @@ impl fmt::Debug for ChainHash {
 pub struct UnknownState {
     /// What was asked for.
     pub label: String,
-    /// A state whose label differs only in case or surrounding space, if there is one.
+    /// The state that seems to have been meant: its label differs in case or the space around it, in
+    /// two neighbours that have changed places, or in one letter.
     pub closest: Option<String>,
 }
 
@@ -150,11 +152,7 @@ impl Chain {
     pub fn require(&self, label: &str) -> Result<StateId, UnknownState> {
         self.state(label).ok_or_else(|| UnknownState {
             label: label.to_owned(),
-            closest: self
-                .labels
-                .iter()
-                .find(|known| known.trim().eq_ignore_ascii_case(label.trim()))
-                .map(str::to_owned),
+            closest: similar::closest(self.labels.iter(), label).map(str::to_owned),
         })
     }
 
@@ -336,6 +334,8 @@ mod tests {
             error.to_string(),
             "\"caa \" is not a state of the chain; did you mean \"Caa\"?"
         );
+        let error = Chain::credit().require("aBa").unwrap_err();
+        assert_eq!(error.closest.as_deref(), Some("Baa"), "two letters have changed places");
         let error = Chain::credit().require("Zzz").unwrap_err();
         assert_eq!(error.to_string(), "\"Zzz\" is not a state of the chain");
     }

@@ -9,7 +9,9 @@ use super::cover::{Cover, SuggestedRadii};
 use super::loss::reach_of;
 use super::report::{Alternatives, GuaranteeError, Release, released};
 use super::rounding::shown_up;
-use super::words::{Promised, cover_lines, paragraph, radius_lines, release_lines, wrapped};
+use super::words::{
+    Promised, beyond_radius, cover_lines, paragraph, radius_lines, release_lines, wrapped,
+};
 use super::{Cancelled, Watch};
 use crate::mechanism::{BlockLength, BlockMechanism, Unit};
 
@@ -230,7 +232,9 @@ impl BlockGuarantee {
         for (name, loss) in rows {
             let Some(loss) = loss else { continue };
             let (max, per_nat) = (shown_up(loss.max, 4), shown_up(loss.per_nat, 4));
-            writeln!(f, "  {name:<37}{max:>14}{per_nat:>12}")?;
+            let outside = beyond_radius(self.radius_nats, self.epsilon, loss.max);
+            let note = outside.map_or("", |_| "  (beyond the radius)");
+            writeln!(f, "  {name:<37}{max:>14}{per_nat:>12}{note}")?;
         }
         if let Some(bound) = self.loss_per_nat_bound {
             writeln!(f, "  {:<37}{:>26}", "bound", shown_up(bound, 4))?;
@@ -258,6 +262,10 @@ impl BlockGuarantee {
                 .to_owned(),
         };
         wrapped(f, &compared, "  ")?;
+        let worst = self.replacement_loss.as_ref().map_or(0.0, |loss| loss.max);
+        if let Some(words) = beyond_radius(self.radius_nats, self.epsilon, worst) {
+            wrapped(f, &words, "  ")?;
+        }
         writeln!(f)
     }
 }

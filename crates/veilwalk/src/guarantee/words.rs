@@ -7,6 +7,7 @@ use super::example::{Covered, Example};
 use super::loss::{Coverage, Figures};
 use super::report::{Alternatives, Guarantee, LossFigures, Release, ScaleInForce};
 use super::rounding::shown_up;
+use crate::nats::in_nats;
 
 const WIDTH: usize = 96;
 
@@ -56,7 +57,7 @@ pub(super) struct Promised<'a> {
 impl Promised<'_> {
     pub(super) fn promise(&self) -> String {
         let unit = match (self.radius_nats, self.substitutions) {
-            (Some(radius), _) => format!("within a radius of {}", nats(radius)),
+            (Some(radius), _) => format!("within a radius of {}", in_nats(radius)),
             (_, Some(1)) => "for one replaced state".to_owned(),
             (_, b) => format!("for {} replaced states", b.unwrap_or(0)),
         };
@@ -70,11 +71,11 @@ impl Promised<'_> {
             Some(radius) if self.vacuous => format!(
                 "This guarantee is EMPTY. It speaks of walks whose states differ by at most {} \
                  in all, and no two states of this chain are that close{}.",
-                nats(radius),
+                in_nats(radius),
                 match self.suggested_radii {
                     Some(radii) => format!(
-                        ": the closest two are {} nats apart. Choose a radius of at least {}",
-                        radii.something,
+                        ": the closest two are {} apart. Choose a radius of at least {}",
+                        in_nats(radii.something),
                         radius_reaching(radii.something)
                     ),
                     None => ": there is only one".to_owned(),
@@ -86,7 +87,7 @@ impl Promised<'_> {
                  the other by moves whose chances multiply to 1 in {} or better. Whatever someone \
                  believed about two such walks before, the release changes the odds between them \
                  by at most a factor {factor}.",
-                nats(radius),
+                in_nats(radius),
                 factor_words(radius.exp())
             ),
             None if self.vacuous => {
@@ -131,14 +132,17 @@ impl Guarantee {
         ];
         for (name, loss) in rows {
             let LossFigures { max, mean, pairs, figures, .. } = loss;
-            let note = match figures {
+            let outside = beyond_radius(self.radius_nats, self.epsilon, *max);
+            let note = match (figures, outside) {
                 _ if self.coverage.is_none() && max.is_infinite() => {
                     writeln!(f, "  {name:<37}{:>14}", "not computed")?;
                     continue;
                 }
                 _ if self.coverage.is_some() && *pairs == 0 => "  (no such pair)",
-                Figures::Exact => "",
-                Figures::UpperBound => "  (bounds)",
+                (Figures::Exact, None) => "",
+                (Figures::Exact, Some(_)) => "  (beyond the radius)",
+                (Figures::UpperBound, None) => "  (bounds)",
+                (Figures::UpperBound, Some(_)) => "  (bounds, beyond the radius)",
             };
             let (max, mean) = (shown_up(*max, 4), shown_up(*mean, 4));
             writeln!(f, "  {name:<37}{max:>14}{mean:>12}{note}")?;
@@ -169,8 +173,25 @@ impl Guarantee {
             }
         };
         wrapped(f, compared, "  ")?;
+        let worst = rows.iter().map(|(_, loss)| loss.max).fold(0.0, f64::max);
+        if let Some(words) = beyond_radius(self.radius_nats, self.epsilon, worst) {
+            wrapped(f, &words, "  ")?;
+        }
         writeln!(f)
     }
+}
+
+/// What is to be said of a loss that is above epsilon; none if it is not. States within the radius
+/// never lose more, so such a loss is always one of states that are farther apart.
+pub(super) fn beyond_radius(radius: Option<f64>, epsilon: f64, loss: f64) -> Option<String> {
+    // Losses are rounded up, and one that uses up epsilon is not above it.
+    let above = loss > epsilon * (1.0 + 1e-9);
+    let radius = radius.filter(|_| above)?;
+    Some(format!(
+        "A loss above epsilon {epsilon} is one of states that are farther apart than the radius of {}, \
+         which the promise does not cover.",
+        in_nats(radius)
+    ))
 }
 
 pub(super) fn release_lines(f: &mut fmt::Formatter<'_>, releases: &[Release]) -> fmt::Result {
@@ -217,10 +238,6 @@ impl Example {
              or {other}: the odds change by at most a factor {factor}."
         )
     }
-}
-
-fn nats(count: f64) -> String {
-    format!("{count} nat{}", if count == 1.0 { "" } else { "s" })
 }
 
 /// A factor with about three digits, rounded up.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::nats::in_nats;
 use crate::rational::{Rational, RationalError};
 
 /// Why a number cannot be a privacy parameter.
@@ -21,8 +22,14 @@ pub enum ParameterError {
         source: RationalError,
     },
     /// Zero where something positive is needed.
-    #[error("{name} is zero, and has to be above it")]
+    #[error("{name} is zero; give a number above it, such as 0.5 or 1/3")]
     Zero {
+        /// The parameter.
+        name: &'static str,
+    },
+    /// Below zero where something positive is needed.
+    #[error("{name} is negative; give a number above zero, such as 0.5 or 1/3")]
+    Negative {
         /// The parameter.
         name: &'static str,
     },
@@ -37,8 +44,10 @@ pub enum ParameterError {
 }
 
 fn positive(name: &'static str, text: &str) -> Result<Rational, ParameterError> {
-    let value: Rational =
-        text.parse().map_err(|source| ParameterError::NotANumber { name, source })?;
+    let value: Rational = text.parse().map_err(|source| match source {
+        RationalError::Negative(_) => ParameterError::Negative { name },
+        source => ParameterError::NotANumber { name, source },
+    })?;
     if value.is_zero() { Err(ParameterError::Zero { name }) } else { Ok(value) }
 }
 
@@ -146,7 +155,7 @@ pub enum Unit {
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Radius(radius) => write!(f, "radius {radius} nats"),
+            Self::Radius(radius) => write!(f, "radius {}", in_nats(radius)),
             Self::Substitutions(b) if b.get() == 1 => write!(f, "1 substitution"),
             Self::Substitutions(b) => write!(f, "{b} substitutions"),
         }
@@ -190,7 +199,7 @@ mod tests {
     fn parameters_have_to_be_positive_numbers() {
         assert_eq!("0.1".parse::<Epsilon>().unwrap().value(), Rational::new(1, 10).unwrap());
         let message = |text: &str| text.parse::<Epsilon>().unwrap_err().to_string();
-        assert_eq!(message("0"), "epsilon is zero, and has to be above it");
+        assert_eq!(message("0"), "epsilon is zero; give a number above it, such as 0.5 or 1/3");
         assert!(message("-1").contains("negative"));
         assert!(message("many").contains("not a number"));
         assert!("0".parse::<Radius>().is_err());

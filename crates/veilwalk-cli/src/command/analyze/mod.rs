@@ -6,17 +6,18 @@ mod real;
 mod text;
 
 use anyhow::{Result, bail};
-use veilwalk::analysis::Inquiry;
 use veilwalk::analysis::block_plan::{BlockFindings as Found, BlockPlan, Exactness};
 use veilwalk::analysis::plan::{Effort, Plan};
+use veilwalk::analysis::{Inquiry, usual_levels};
 use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::BlockLength;
+use veilwalk::nats::in_nats;
 use veilwalk::{Model, Promise, Start};
 
 pub(crate) use self::blocks::refuse_too_long;
 use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
-use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs};
+use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs, any_whole, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::progress::observed_stages;
 use crate::terminal;
@@ -43,24 +44,26 @@ pub(crate) struct Args {
     #[command(flatten)]
     real: RealArgs,
 
-    /// Distances whose exceedance is computed, in nats
-    #[arg(long, value_name = "NATS,…", value_delimiter = ',', default_value = "2,5,10,15",
-          value_parser = parse_nats, help_heading = "Figures")]
+    /// Distances whose exceedance is computed, in nats. If not given: a tenth, two, four and six tenths
+    /// of the chain's diameter in round numbers, such as 2,5,10,15 on the credit chain
+    #[arg(long, value_name = "NATS,…", value_delimiter = ',',
+          value_parser = parse_nats, allow_negative_numbers = true, help_heading = "Figures")]
     levels: Vec<f64>,
 
     /// How far a typical walk may be from the chain's entropy rate, in nats per transition
     #[arg(long, value_name = "NATS,…", value_delimiter = ',', default_value = "0.1,0.5",
-          value_parser = parse_nats, help_heading = "Figures")]
+          value_parser = parse_nats, allow_negative_numbers = true, help_heading = "Figures")]
     eta: Vec<f64>,
 
     /// Simulate this many walks as well (with --real: this many releases of each walk), for the same
     /// figures with standard errors by an independent route
-    #[arg(long, value_name = "WALKS", value_parser = clap::value_parser!(u64).range(2..),
-          help_heading = "Figures")]
+    #[arg(long, value_name = "WALKS", value_parser = whole::<u64>(2..=u64::MAX),
+          allow_negative_numbers = true, help_heading = "Figures")]
     simulate: Option<u64>,
 
     /// Take the randomness of simulated walks from this number
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Figures")]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = any_whole::<u64>(),
+          allow_negative_numbers = true, help_heading = "Figures")]
     seed: u64,
 
     /// Compute everything, however long it takes and whatever memory it needs
@@ -95,12 +98,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     Args::warn_of_nothing_protected(&model, settled.promise);
     let real = real.as_ref();
+    let levels = match args.levels.as_slice() {
+        [] => usual_levels(&model),
+        given => given.to_vec(),
+    };
     let inquiry = Inquiry {
         origin,
         steps: args.own.steps,
         start,
         real: real.map(|real| real.walks.as_slice()),
-        levels: &args.levels,
+        levels: &levels,
         etas: &args.eta,
         simulate: args.simulate,
         seed: args.seed,
@@ -196,8 +203,9 @@ impl Args {
         if let (true, Some(closest)) = (cover.is_vacuous(), model.closest_pair()) {
             terminal::warning(format!(
                 "no two different walks are within {}, so this promise protects nothing; the closest \
-                 two states are {} nats apart",
-                promise.unit, closest.distance
+                 two states are {} apart",
+                promise.unit,
+                in_nats(closest.distance)
             ));
         }
     }

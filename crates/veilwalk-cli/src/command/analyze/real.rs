@@ -8,7 +8,8 @@ use anyhow::{Result, bail};
 use veilwalk::{Chain, StateId};
 use veilwalk_io::{ReadError, ReadErrorKind, WalkOptions, WalkReader};
 
-use crate::args::counted;
+use crate::args::{UnknownLabels, UnknownState, counted, left_out, unknown_state_error};
+use crate::terminal;
 
 /// Where real walks come from.
 #[derive(Debug, clap::Args)]
@@ -26,6 +27,10 @@ pub(super) struct RealArgs {
     /// The column of --real that holds the state
     #[arg(long, value_name = "NAME", default_value = "state")]
     state_column: String,
+
+    /// What to do with a row of --real whose state is not one of the chain's
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", requires = "real")]
+    unknown_state: UnknownState,
 }
 
 /// Real walks, in the order in which they begin.
@@ -47,29 +52,44 @@ impl RealArgs {
             None => None,
             Some("-") => {
                 let reader = WalkReader::new(std::io::stdin().lock(), "standard input", options)?;
-                Some(RealWalks::read(reader, chain)?)
+                Some(RealWalks::read(reader, chain, self.unknown_state)?)
             }
             Some(path) => {
-                Some(RealWalks::read(WalkReader::open(Path::new(path), options)?, chain)?)
+                let reader = WalkReader::open(Path::new(path), options)?;
+                Some(RealWalks::read(reader, chain, self.unknown_state)?)
             }
         })
     }
 }
 
 impl RealWalks {
-    fn read<R: Read>(mut reader: WalkReader<R>, chain: &Chain) -> Result<Self> {
+    fn read<R: Read>(
+        mut reader: WalkReader<R>,
+        chain: &Chain,
+        unknown_state: UnknownState,
+    ) -> Result<Self> {
         let name = reader.name().to_owned();
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut walks: Vec<Vec<StateId>> = Vec::new();
         let mut impossible_moves = 0;
-        while let Some(row) = reader.next_row()? {
-            let state = match chain.require(row.state) {
-                Ok(state) => state,
-                Err(unknown) => {
-                    let kind = ReadErrorKind::UnknownState(unknown);
-                    return Err(ReadError::at(name, row.place, kind).into());
-                }
+        let mut unknown = UnknownLabels::default();
+        let mut first_unknown = None;
+        loop {
+            let row = match reader.next_row() {
+                Ok(Some(row)) => row,
+                Ok(None) => break,
+                // What was wrong first is told first.
+                Err(_) if first_unknown.is_some() => break,
+                Err(error) => return Err(error.into()),
             };
+            let Some(state) = chain.state(row.state) else {
+                unknown.add(row.state);
+                if let (None, Err(what)) = (&first_unknown, chain.require(row.state)) {
+                    first_unknown = Some((row.place, ReadErrorKind::UnknownState(what)));
+                }
+                continue;
+            };
+            unknown.add_known();
             let place = match places.get(row.trajectory) {
                 Some(&place) => place,
                 None => {
@@ -82,6 +102,14 @@ impl RealWalks {
                 impossible_moves += 1;
             }
             walks[place].push(state);
+        }
+        match (first_unknown, unknown_state) {
+            (Some((place, kind)), UnknownState::Error) => {
+                let error = ReadError::at(name, place, kind);
+                return Err(unknown_state_error(&error, Some(unknown)));
+            }
+            (Some(_), UnknownState::Skip) => terminal::warning(left_out(unknown.rows())),
+            (None, _) => {}
         }
         if walks.iter().all(|walk| walk.len() < 2) {
             bail!(

@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use veilwalk::analysis::long_run::{Convergence, MixingKind, MixingTime};
 use veilwalk::analysis::plan::{Analysis, LeftOut, TypicalFigure};
 use veilwalk::analysis::simulate::{Estimate, SimulatedUtility};
+use veilwalk::nats::in_nats;
 
 use super::Subject;
 use super::blocks::walks_in_words;
@@ -218,7 +219,7 @@ impl Page {
         if let Some(error) = &bounds.error {
             for level in &error.levels {
                 let value = level.published.map_or("says nothing".to_owned(), chance);
-                let name = format!("P(over {} nats)", level.nats);
+                let name = format!("P(over {})", in_nats(level.nats));
                 let exact = chance_of_level(analysis, level.nats);
                 self.figure(&name, value, &format!("at the last step; exact {exact}"));
             }
@@ -261,8 +262,8 @@ impl Page {
         row("released entropy (nats)".to_owned(), ours.released, theirs.released);
         row("real entropy (nats)".to_owned(), ours.real, theirs.real);
         for (ours, theirs) in exact.exceedance.iter().zip(&simulated.exceedance) {
-            row(format!("over {} nats", ours.nats), ours.per_step, theirs.per_step);
-            row(format!("ever over {} nats", ours.nats), ours.ever, theirs.ever);
+            row(format!("over {}", in_nats(ours.nats)), ours.per_step, theirs.per_step);
+            row(format!("ever over {}", in_nats(ours.nats)), ours.ever, theirs.ever);
         }
         self.table(table, true);
     }
@@ -279,8 +280,8 @@ impl Page {
         row("released entropy (nats)".to_owned(), simulated.entropy_nats.released);
         row("real entropy (nats)".to_owned(), simulated.entropy_nats.real);
         for level in &simulated.exceedance {
-            row(format!("over {} nats", level.nats), level.per_step);
-            row(format!("ever over {} nats", level.nats), level.ever);
+            row(format!("over {}", in_nats(level.nats)), level.per_step);
+            row(format!("ever over {}", in_nats(level.nats)), level.ever);
         }
         for typical in &simulated.typical {
             row(format!("typical within {}", eta(typical.eta)), typical.released);
@@ -325,7 +326,7 @@ fn steps(time: MixingTime) -> String {
 }
 
 fn eta(width: f64) -> String {
-    format!("eta {width} nats")
+    format!("eta {}", in_nats(width))
 }
 
 /// A number of nats.

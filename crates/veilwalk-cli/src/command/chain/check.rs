@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use veilwalk::Chain;
+use veilwalk::nats::in_nats;
 
 use crate::args::{ChainOptions, DistanceOptions, Format, Loaded, thousands};
 use crate::progress::with_progress;
@@ -84,8 +85,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
                 "diameter",
                 match diameter {
                     Some(pair) => format!(
-                        "{} nats, from {} to {}",
-                        pair.distance,
+                        "{}, from {} to {}",
+                        in_nats(pair.distance),
                         chain.label(pair.from),
                         chain.label(pair.to)
                     ),
@@ -96,8 +97,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
                 row(
                     "closest pair",
                     format!(
-                        "{} nats, {} and {}: a radius below this protects nothing",
-                        pair.distance,
+                        "{}, {} and {}: a radius below this protects nothing",
+                        in_nats(pair.distance),
                         chain.label(pair.from),
                         chain.label(pair.to)
                     ),

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use veilwalk::mechanism::cell::Calibration;
 use veilwalk::model::Certified;
-use veilwalk_io::{AtomicFile, write_model_to};
+use veilwalk_io::write_model;
 
 use crate::args::{
-    Calibrate, ChainOptions, DistanceOptions, MechanismArgs, counted, refuse_to_replace,
+    Calibrate, ChainOptions, DistanceOptions, MechanismArgs, Written, counted, settle_output,
 };
-use crate::progress::remove_when_stopped;
 use crate::terminal;
 
 /// Compute a chain's distances once, and write them with the chain as a model
@@ -24,7 +23,7 @@ pub(crate) struct Args {
     /// A built-in chain (`credit` or `downtown`) or a file, as for `chain check`
     chain: String,
 
-    /// Where to write the model
+    /// Where to write the model. A file of that name is replaced, with a warning
     #[arg(short, long, value_name = "MODEL")]
     output: PathBuf,
 
@@ -39,7 +38,9 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    refuse_to_replace(&args.output, &[(&args.chain, "the chain")])?;
+    let mut inputs = args.options.inputs(&args.chain);
+    inputs.extend(args.mechanism.input());
+    settle_output(&args.output, Written::Other, &inputs)?;
     let model = Arc::new(args.distances.model(args.options.read(&args.chain)?)?);
     let mut scales = Vec::new();
     let mut holds = match model.require_tables() {
@@ -66,9 +67,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         });
         holds += &format!(", and cells with scales for {}", chosen.promise);
     }
-    let file = AtomicFile::create(&args.output)?;
-    remove_when_stopped(file.temporary());
-    write_model_to(&model, &scales, file)?;
+    write_model(&model, &scales, &args.output)?;
     terminal::note(format!(
         "{}: {}, {}, {holds}",
         args.output.display(),

@@ -20,7 +20,8 @@ pub(crate) struct Args {
     /// The walks: CSV with a header, NDJSON, Parquet or Arrow; `-` for standard input
     walks: String,
 
-    /// Where to write the chain, `-` for standard output
+    /// Where to write the chain, `-` for standard output. A file of that name is replaced, with a
+    /// warning
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
@@ -42,7 +43,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    args::refuse_to_replace(&args.output, &[(&args.walks, "the walks")])?;
+    super::settle_output(&args.output, &[(Path::new(&args.walks), "the walks")])?;
     let options = WalkOptions {
         trajectory_column: args.trajectory_column.clone(),
         state_column: args.state_column.clone(),

@@ -7,7 +7,7 @@ use anyhow::Result;
 use veilwalk::Chain;
 use veilwalk::chain::Grid;
 
-use crate::args::counted;
+use crate::args::{any_whole, count, counted};
 use crate::terminal;
 
 /// Make up a chain
@@ -25,24 +25,42 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct GridArgs {
     /// Crossings in a row
-    #[arg(long, value_name = "CROSSINGS")]
+    #[arg(
+        long,
+        value_name = "CROSSINGS",
+        allow_negative_numbers = true,
+        value_parser = count::<NonZeroU32>()
+    )]
     width: NonZeroU32,
 
     /// Rows of crossings
-    #[arg(long, value_name = "CROSSINGS")]
+    #[arg(
+        long,
+        value_name = "CROSSINGS",
+        allow_negative_numbers = true,
+        value_parser = count::<NonZeroU32>()
+    )]
     height: NonZeroU32,
 
     /// What decides which streets there are
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        allow_negative_numbers = true,
+        value_parser = any_whole::<u64>()
+    )]
     seed: u64,
 
-    /// Where to write the chain, `-` for standard output
+    /// Where to write the chain, `-` for standard output. A file of that name is replaced, with a
+    /// warning
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
 pub(super) fn run(command: &Command) -> Result<()> {
     let Command::Grid(args) = command;
+    super::settle_output(&args.output, &[])?;
     let grid = Grid { width: args.width, height: args.height, seed: args.seed };
     let chain = Chain::grid(grid)?;
     let name = super::write(&chain, &args.output)?;

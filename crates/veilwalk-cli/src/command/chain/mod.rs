@@ -11,6 +11,8 @@ use anyhow::Result;
 use veilwalk::Chain;
 use veilwalk_io::{AtomicFile, write_chain};
 
+use crate::args::{self, Input, Written};
+
 /// Look at a chain, compile it, fit one to walks, or make one up
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -30,9 +32,21 @@ pub(crate) fn run(command: &Command) -> Result<()> {
     }
 }
 
+/// Refuses a file that must not be replaced by a chain, and warns of one that will be.
+fn settle_output(output: &Path, inputs: &[Input<'_>]) -> Result<()> {
+    match is_standard_output(output) {
+        true => Ok(()),
+        false => args::settle_output(output, Written::Other, inputs),
+    }
+}
+
+fn is_standard_output(output: &Path) -> bool {
+    output.as_os_str() == "-"
+}
+
 /// Writes a chain to a file, or to standard output if that is `-`, and says what it is called.
 fn write(chain: &Chain, output: &Path) -> Result<String> {
-    if output.as_os_str() == "-" {
+    if is_standard_output(output) {
         let name = "standard output".to_owned();
         write_chain(chain, std::io::stdout().lock()).map_err(|e| e.named(&name))?;
         return Ok(name);

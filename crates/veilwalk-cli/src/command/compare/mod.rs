@@ -13,7 +13,7 @@ use veilwalk::guarantee::Effort;
 use veilwalk::mechanism::{BlockLength, Epsilon, Radius, Unit};
 
 use self::delay::Delay;
-use crate::args::{ChainArgs, Format};
+use crate::args::{ChainArgs, Format, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::progress::with_labelled_progress;
 use crate::terminal;
@@ -79,23 +79,24 @@ pub(crate) struct Args {
         value_name = "STEPS,…",
         value_delimiter = ',',
         default_value = "1,2,5,10,25,all",
+        allow_negative_numbers = true,
         help_heading = "Blocks"
     )]
     blocks: Vec<BlockLength>,
 
     /// How many walks are simulated for each length; if not given, what takes a few seconds
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(2..),
-          help_heading = "Blocks")]
+    #[arg(long, value_name = "COUNT", value_parser = whole::<u64>(2..=u64::MAX),
+          allow_negative_numbers = true, help_heading = "Blocks")]
     block_walks: Option<u64>,
 
     /// Leave blocks out
     #[arg(long, conflicts_with_all = ["blocks", "block_walks"], help_heading = "Blocks")]
     no_blocks: bool,
 
-    /// The distance whose exceedance is shown, in nats
-    #[arg(long, value_name = "NATS", default_value = "5", value_parser = parse_nats,
-          allow_negative_numbers = true)]
-    level: f64,
+    /// The distance whose exceedance is shown, in nats. If not given: a fifth of the chain's diameter
+    /// in a round number, such as 5 on the credit chain
+    #[arg(long, value_name = "NATS", value_parser = parse_nats, allow_negative_numbers = true)]
+    level: Option<f64>,
 
     /// Compare all pairs of states when losses are audited, however long it takes
     #[arg(long)]
@@ -114,7 +115,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         origin,
         start: args.own.start(model.chain(), origin)?,
         steps: args.own.steps,
-        level: args.level,
+        level: args.level.unwrap_or_else(|| Setting::usual_level(&model)),
         effort: if args.all_pairs { Effort::UNLIMITED } else { Setting::SOME_EFFORT },
     };
     let bases = args.radius.map(Basis::Radius).into_iter().chain([Basis::Loss]);

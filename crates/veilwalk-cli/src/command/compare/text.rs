@@ -5,6 +5,7 @@ use std::fmt::Write;
 use comfy_table::CellAlignment;
 use veilwalk::analysis::compare::{Basis, Comparison, Purpose, Setting};
 use veilwalk::guarantee::Figures;
+use veilwalk::nats::in_nats;
 
 use super::command;
 use super::delay::Delay;
@@ -34,7 +35,7 @@ pub(super) fn page(
         "wrong states",
         "mean distance",
         "entropy",
-        format!("over {} nats", setting.level),
+        format!("over {}", in_nats(setting.level)),
         "loss"
     );
     page.trim_end().to_owned()
@@ -45,8 +46,9 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
     let _ = match comparison.basis {
         Basis::Radius(radius) => writeln!(
             page,
-            "\nAt equal epsilon and radius: epsilon {epsilon}, radius {radius} nats\n  Each scale is \
-             what the mechanism's own proof gives; what is lost differs (last column)."
+            "\nAt equal epsilon and radius: epsilon {epsilon}, radius {}\n  Each scale is what \
+             the mechanism's own proof gives; what is lost differs (last column).",
+            in_nats(radius)
         ),
         Basis::Loss => writeln!(
             page,
@@ -54,7 +56,7 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
              all give the same away, whichever adjacency they were made for."
         ),
     };
-    let over = format!("over {} nats", setting.level);
+    let over = format!("over {}", in_nats(setting.level));
     let header = ["mechanism", "wrong states", "mean distance", "entropy", &over, "loss"];
     let mut table = terminal::table(&header);
     let mut refused = Vec::new();
@@ -126,8 +128,9 @@ fn winners(page: &mut String, comparison: &Comparison, chain_flags: &str) {
     }
     if let Some(smallest) = &comparison.vacuous {
         let advice = format!(
-            "Nothing is protected at this radius: the closest two states are {smallest} nats apart. \
-             Give at least that to release walks."
+            "Nothing is protected at this radius: the closest two states are {} apart. Give \
+             at least that to release walks.",
+            in_nats(smallest)
         );
         let _ = writeln!(page, "{}", terminal::wrapped(&advice));
         return;

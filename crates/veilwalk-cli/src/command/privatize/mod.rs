@@ -8,25 +8,27 @@ use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
+use anyhow::{Context, Error, Result, bail};
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::Epsilon;
+use veilwalk::nats::in_nats;
 use veilwalk::random::{Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
-    AtomicFile, Compression, Hashing, HeldOutput, Ledger, LedgerScope, Manifest, ReadError,
-    ReadErrorKind, Releasing, UnknownStates, WalkFormat, WalkOptions, WalkReader,
+    AtomicFile, Compression, Hashing, HeldOutput, Ledger, LedgerScope, ReadError, ReadErrorKind,
+    Releasing, WalkFormat, WalkOptions, WalkReader,
 };
 
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
-    self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, MechanismArgs, blocks_in_words,
-    quoted,
+    self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Input, MechanismArgs,
+    UnknownLabels, UnknownState, Written, any_whole, blocks_in_words, count, quoted,
+    unknown_state_error,
 };
-use crate::{progress, terminal};
+use crate::progress::{self, Stoppable};
+use crate::terminal;
 
 /// Release every walk: private, feasible, close to the real one
 ///
@@ -35,7 +37,7 @@ use crate::{progress, terminal};
 /// Text may be compressed with gzip or zstd. Writes the name of the trajectory as it is, the number of
 /// the step and the released state, and nothing else of the input, in the order of the input. With
 /// --block, rows come out when their block is released. With -o, a manifest beside the release says
-/// what was promised.
+/// what was promised. A file without walks gives an empty release, with a warning and status 0.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The real walks: CSV with a header, NDJSON, Parquet or Arrow; `-` for standard input
@@ -52,7 +54,8 @@ pub(crate) struct Args {
 
     /// Where to write the release; standard output if not given. The name tells the format (`.csv`,
     /// `.tsv`, `.ndjson` or `.jsonl`, compressed with a further `.gz` or `.zst`; `.parquet`, `.arrow`,
-    /// `.arrows` for a stream of Arrow); with any other it is that of the input
+    /// `.arrows` for a stream of Arrow); with any other it is that of the input. A file of that name
+    /// is replaced, with a warning, once the release is complete
     #[arg(short, long, value_name = "FILE", help_heading = "Input and output")]
     output: Option<PathBuf>,
 
@@ -85,7 +88,13 @@ pub(crate) struct Args {
 
     /// How many threads release walks; one for each core if not given. What is released with a key
     /// or a seed does not depend on it
-    #[arg(long, value_name = "COUNT", help_heading = "Input and output")]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        allow_negative_numbers = true,
+        value_parser = count::<NonZeroUsize>(),
+        help_heading = "Input and output"
+    )]
     threads: Option<NonZeroUsize>,
 
     /// What to do with a row whose state is not one of the chain's
@@ -104,7 +113,14 @@ pub(crate) struct Args {
     start: String,
 
     /// Take randomness from this number: reproducible, and NOT private
-    #[arg(long, value_name = "NUMBER", conflicts_with = "key_file", help_heading = "Release")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        conflicts_with = "key_file",
+        allow_negative_numbers = true,
+        value_parser = any_whole::<u64>(),
+        help_heading = "Release"
+    )]
     seed: Option<u64>,
 
     /// Derive randomness from the secret in this file, so that a step tried again releases the same
@@ -121,7 +137,13 @@ pub(crate) struct Args {
     ledger: Option<PathBuf>,
 
     /// Release nothing if it would bring a walk's total in the ledger above this
-    #[arg(long, value_name = "E", requires = "ledger", help_heading = "Budget")]
+    #[arg(
+        long,
+        value_name = "E",
+        requires = "ledger",
+        allow_negative_numbers = true,
+        help_heading = "Budget"
+    )]
     budget: Option<Epsilon>,
 
     /// Put into the manifest how many real moves the chain does not have and how many rows were left
@@ -130,31 +152,12 @@ pub(crate) struct Args {
     disclose_counts: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum UnknownState {
-    /// Stop, and say on which line it is
-    #[default]
-    Error,
-    /// Leave the row out, and count it
-    Skip,
-}
-
-impl From<UnknownState> for UnknownStates {
-    fn from(what: UnknownState) -> Self {
-        match what {
-            UnknownState::Error => Self::Refuse,
-            UnknownState::Skip => Self::Skip,
-        }
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<()> {
     let source = args.source()?;
     let model = args.chain.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
-    if let Some(output) = &args.output {
-        let inputs = [(args.walks.as_str(), "the real walks"), (args.chain.name(), "the chain")];
-        args::refuse_to_replace(output, &inputs)?;
+    if let Some(output) = args.output.as_ref().filter(|_| args.writes_to_file()) {
+        args::settle_output(output, Written::Release, &args.inputs())?;
     }
     let length = args.block.length()?;
     let settled = args.mechanism.settled()?;
@@ -179,10 +182,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let blocks = blocks.unwrap_or_default();
     terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
     args.warn(&source, start);
-    if args.writes_to_file() {
-        // From here on a request to stop is noticed between two rows, and nothing is left behind.
-        progress::listen();
-    }
     let ledger = args.open_ledger(&model, promise)?;
     let run = Run { args, chosen, cover, source, start, ledger };
     let walks = Walks::open(args)?;
@@ -193,6 +192,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     run.release(walks, &names)
 }
+
+/// What is said of rows on standard output when a stream is stopped.
+const PRINTED: &str = "the rows that were printed are released";
 
 /// What releases walks, with the name it goes by.
 struct Choice {
@@ -225,13 +227,6 @@ impl Run<'_> {
         let release = Release { run: self, charge: &charge };
         match &args.output {
             Some(path) if args.writes_to_file() => {
-                if Manifest::path_for(path).exists() {
-                    terminal::warning(format!(
-                        "{}: this replaces an earlier release; if it is of the same walks, and \
-                         anyone has seen the first, their losses add up (--ledger keeps count)",
-                        path.display()
-                    ));
-                }
                 let format = WalkFormat::from_path(path).unwrap_or(walks.format());
                 let compression = Compression::from_path(path);
                 let packed = compression != Compression::None;
@@ -242,7 +237,6 @@ impl Run<'_> {
                     );
                 }
                 let file = AtomicFile::create(path)?;
-                progress::remove_when_stopped(file.temporary());
                 let name = file.name().to_owned();
                 charge_first()?;
                 let output = Output { out: Hashing::new(file), name: &name, format, compression };
@@ -265,12 +259,14 @@ impl Run<'_> {
                 }
                 charge_first()?;
                 if args.stream {
+                    progress::when_stopped(PRINTED);
                     let out = std::io::stdout();
                     release.run(walks, Output { out, name, format, compression })?;
                 } else {
                     let out = HeldOutput::new();
                     let (_, held) =
                         release.run(walks, Output { out, name, format, compression })?;
+                    progress::when_stopped("a part of the release was printed");
                     held.pass_on(std::io::stdout().lock()).map_err(|error| error.named(name))?;
                 }
             }
@@ -284,19 +280,10 @@ impl Run<'_> {
             return Ok(());
         };
         let budget = self.args.budget.map(Epsilon::value);
-        Ok(ledger.charge(names, self.chosen.promise.epsilon.value(), budget)?)
-    }
-
-    fn stopped(&self) -> String {
-        let written = match (self.args.stream, self.args.writes_to_file()) {
-            (true, false) => "",
-            _ => "; nothing was written",
-        };
-        let charged = match self.ledger {
-            Some(_) => "; what was charged to the ledger stays charged",
-            None => "",
-        };
-        format!("stopped on request{written}{charged}")
+        ledger.charge(names, self.chosen.promise.epsilon.value(), budget)?;
+        let written = if self.args.prints_at_once() { PRINTED } else { "nothing was written" };
+        progress::when_stopped(format!("{written}; what was charged to the ledger stays charged"));
+        Ok(())
     }
 }
 
@@ -319,10 +306,11 @@ impl Args {
             let smallest = radius_reaching(closest.distance).to_string();
             let label = |state| model.chain().label(state);
             format!(
-                ". The two closest states, {:?} and {:?}, are {smallest} nats apart; protect at \
+                ". The two closest states, {:?} and {:?}, are {} apart; protect at \
                  least those with\n\n  {}\n\n`veilwalk guarantee` says what a radius protects",
                 label(closest.from),
                 label(closest.to),
+                in_nats(&smallest),
                 this_command_with("--radius", &smallest)
             )
         });
@@ -331,6 +319,16 @@ impl Args {
              nothing{advice}; --allow-vacuous releases without protection",
             promise.epsilon,
         )
+    }
+
+    /// The files that are read, and the ledger.
+    fn inputs(&self) -> Vec<Input<'_>> {
+        let mut inputs = self.chain.inputs();
+        inputs.push((Path::new(&self.walks), "the real walks"));
+        inputs.extend(self.mechanism.input());
+        inputs.extend(self.key_file.iter().map(|path| (path.as_path(), "the secret")));
+        inputs.extend(self.ledger.iter().map(|path| (path.as_path(), "the ledger")));
+        inputs
     }
 
     fn open_ledger(&self, model: &Model, promise: Promise) -> Result<Option<Ledger>> {
@@ -345,17 +343,21 @@ impl Args {
         let mut reader = WalkReader::open(Path::new(&self.walks), self.options())?;
         let input = reader.name().to_owned();
         let mut names = BTreeSet::new();
+        let _stoppable = Stoppable::new();
         while let Some(row) = reader.next_row()? {
             if progress::stop_requested() {
-                bail!("stopped on request; nothing was written or charged");
+                return Err(progress::stopped());
             }
-            match (chain.require(row.state), self.unknown_state) {
-                (Ok(_), _) => {}
-                (Err(_), UnknownState::Skip) => continue,
-                (Err(unknown), UnknownState::Error) => {
-                    let kind = ReadErrorKind::UnknownState(unknown);
+            match (chain.state(row.state), self.unknown_state) {
+                (Some(_), _) => {}
+                (None, UnknownState::Skip) => continue,
+                (None, UnknownState::Error) => {
+                    let kind = match chain.require(row.state) {
+                        Err(unknown) => ReadErrorKind::UnknownState(unknown),
+                        Ok(_) => unreachable!("the chain has no such state"),
+                    };
                     let error = ReadError::at(input, row.place, kind);
-                    return Err(release::with_advice(error));
+                    return Err(self.with_advice(chain, error));
                 }
             }
             if !names.contains(row.trajectory) {
@@ -365,9 +367,41 @@ impl Args {
         Ok(names)
     }
 
+    /// What can be done about an error, beyond what it says itself.
+    fn with_advice(&self, chain: &Chain, error: ReadError) -> Error {
+        match error.kind() {
+            ReadErrorKind::UnknownState(_) => {
+                unknown_state_error(&error, self.unknown_labels(chain))
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// All labels that are not the chain's, where the walks can be read once more.
+    fn unknown_labels(&self, chain: &Chain) -> Option<UnknownLabels> {
+        let path = Path::new(&self.walks);
+        let mut reader = path.is_file().then(|| WalkReader::open(path, self.options()))?.ok()?;
+        let mut labels = UnknownLabels::default();
+        while let Some(row) = reader.next_row().ok()? {
+            match chain.state(row.state) {
+                Some(_) => labels.add_known(),
+                None => labels.add(row.state),
+            }
+            if progress::stop_requested() {
+                return None;
+            }
+        }
+        Some(labels)
+    }
+
     fn threads(&self) -> usize {
         let all = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         self.threads.unwrap_or_else(all).get()
+    }
+
+    /// Whether rows are on standard output as soon as they are released.
+    fn prints_at_once(&self) -> bool {
+        self.stream && !self.writes_to_file()
     }
 
     fn writes_to_file(&self) -> bool {

@@ -7,12 +7,12 @@ use std::time::Instant;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use serde_json::json;
 use veilwalk_io::{
-    Charge, Compression, Grouping, ReadError, ReadErrorKind, ReleaseError, ReleaseOutput,
-    ReleaseWriter, Tally, WalkFormat, WalkInput, WalkReader, WalkRelease, Watch, release_rows,
+    Charge, Compression, Grouping, ReleaseError, ReleaseOutput, ReleaseWriter, Tally,
+    UnknownStates, WalkFormat, WalkInput, WalkReader, WalkRelease, Watch, release_rows,
 };
 
 use super::{Args, Run};
-use crate::args::{counted, rate};
+use crate::args::{UnknownState, counted, left_out, rate};
 use crate::progress::{self, Waiting};
 use crate::terminal;
 
@@ -111,6 +111,13 @@ impl Release<'_> {
                 json!({ &args.trajectory_column: "north", &args.state_column: "Baa" })
             );
         }
+        if tally.states == 0 {
+            let why = match tally.skipped {
+                0 => "there are no walks in it",
+                _ => "not one of its rows has a state of the chain",
+            };
+            terminal::warning(format!("{input}: {why}, so the release is empty"));
+        }
         tell(&tally, timed.then(|| started.elapsed().as_secs_f64()));
         Ok((tally, out))
     }
@@ -126,7 +133,10 @@ impl Release<'_> {
             releasing: chosen.releasing.clone(),
             source,
             start: *start,
-            unknown_states: args.unknown_state.into(),
+            unknown_states: match args.unknown_state {
+                UnknownState::Error => UnknownStates::Refuse,
+                UnknownState::Skip => UnknownStates::Skip,
+            },
             grouping: if args.grouped { Grouping::Together } else { Grouping::Alternating },
             charge: ledger.is_some().then_some(self.charge),
             watch,
@@ -147,23 +157,17 @@ impl Release<'_> {
     fn explain(&self, error: ReleaseError) -> Error {
         match error {
             // The request may be met while a pipe is read.
-            ReleaseError::Read(_) if progress::stop_requested() => anyhow!(self.run.stopped()),
-            ReleaseError::Read(error) => with_advice(error),
+            ReleaseError::Read(_) | ReleaseError::Stopped if progress::stop_requested() => {
+                progress::stopped()
+            }
+            ReleaseError::Read(error) => {
+                let chain = self.run.chosen.releasing.chain();
+                self.run.args.with_advice(chain, error)
+            }
             ReleaseError::Write(error) => error.into(),
             ReleaseError::Charge(error) => anyhow!(error),
-            ReleaseError::Stopped => anyhow!(self.run.stopped()),
             other => other.into(),
         }
-    }
-}
-
-/// What can be done about an error, beyond what it says itself.
-pub(super) fn with_advice(error: ReadError) -> Error {
-    match error.kind() {
-        ReadErrorKind::UnknownState(_) => {
-            anyhow!("{error}, or leave such rows out with --unknown-state skip")
-        }
-        _ => error.into(),
     }
 }
 
@@ -185,9 +189,6 @@ fn tell(tally: &Tally, seconds: Option<f64>) {
         ));
     }
     if tally.skipped > 0 {
-        terminal::warning(format!(
-            "{} left out because the state is not one of the chain's",
-            counted(tally.skipped as usize, "row")
-        ));
+        terminal::warning(left_out(tally.skipped));
     }
 }

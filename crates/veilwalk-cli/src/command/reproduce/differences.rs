@@ -2,6 +2,7 @@
 //! that shows it, and what veilwalk does.
 
 use veilwalk::Preset;
+use veilwalk::nats::in_nats;
 use veilwalk_report::{chance, estimate, figure, percent};
 
 use super::checks::{Checks, SINGLED_OUT, TYPICAL};
@@ -44,8 +45,8 @@ pub(super) fn all(chains: &[Results], checks: &Checks) -> Vec<Difference> {
             number: format!(
                 "closest states, and pairs within 1 nat: {}",
                 by_chain(&|c| format!(
-                    "{} nats, {}",
-                    figure(c.about.closest),
+                    "{}, {}",
+                    in_nats(figure(c.about.closest)),
                     c.about.covered_pairs
                 ))
             ),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use veilwalk::analysis::Origin;
 use veilwalk::analysis::drift::{Drift, DriftReport};
@@ -20,7 +20,7 @@ use veilwalk::{Mechanism, Preset, Promise, Source, Start};
 
 use super::plan::{Basis, Extent, LENGTHS, RADIUS, SEED, STEPS, Setting, Work};
 use super::subject::Subject;
-use crate::progress::{observed, stop_requested, with_progress};
+use crate::progress::{observed, stop_requested, stopped, with_progress};
 
 /// What was measured of a setting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -272,7 +272,7 @@ pub(super) fn measure(subject: &Subject, setting: Setting, work: Work) -> Result
 /// Work that cannot be interrupted is followed by a look whether it should have been.
 pub(super) fn stop_if_asked() -> Result<()> {
     if stop_requested() {
-        bail!("stopped on request");
+        return Err(stopped());
     }
     Ok(())
 }
@@ -331,7 +331,7 @@ fn promised(subject: &Subject, mechanism: &Mechanism, label: &str) -> Result<Pro
         Guarantee::new(mechanism, effort, watch)
     });
     let guarantee = match found {
-        Err(GuaranteeError::Cancelled(_)) => bail!("stopped on request"),
+        Err(GuaranteeError::Cancelled(_)) => return Err(stopped()),
         found => found?,
     };
     let finite = |number: f64| number.is_finite().then_some(number);

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::args::{Input, Written, refuse_to_replace, settle_output};
 use crate::{progress, terminal};
 use checks::Checks;
 use results::Results;
@@ -46,15 +47,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH")]
     roads: Option<PathBuf>,
 
-    /// The folder for the page, the CSV files and the finished stages
+    /// The folder for the page, the CSV files and the finished stages. What an earlier run has left
+    /// there is replaced; of other files of the same names a warning tells
     #[arg(short, long, value_name = "DIR", default_value = "veilwalk-report")]
     output: PathBuf,
 }
 
 const PAGE: &str = "report.html";
+/// The folder of finished stages.
+const STAGES: &str = "stages";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    progress::listen();
+    // Work that cannot stop is followed by a look whether it should have been.
+    let _stoppable = progress::Stoppable::new();
+    args.settle_outputs()?;
     // Whatever is wrong with a file should show before anything long is done.
     let roads = args.roads.as_deref().map(|path| -> Result<Subject> {
         let (chain, ground, file) = roads::read(path)?;
@@ -69,16 +75,32 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let folder = &args.output;
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let store = Store::new(folder.join("stages"));
+    let store = Store::new(folder.join(STAGES));
     let subjects = [Some(Subject::credit()?), Some(Subject::downtown()?), roads, wikispeedia];
-    let outcome = all(subjects.into_iter().flatten(), &store, folder);
-    if outcome.is_err() && progress::stop_requested() {
-        return outcome.context(format!(
-            "finished stages are kept in {}; run the same command again to go on",
-            folder.join("stages").display()
-        ));
+    progress::when_stopped(format!(
+        "finished stages are kept in {}; run the same command again to go on",
+        folder.join(STAGES).display()
+    ));
+    all(subjects.into_iter().flatten(), &store, folder)
+}
+
+impl Args {
+    /// Refuses a folder in which something that is read would be replaced, and warns of files that are
+    /// not of an earlier run.
+    fn settle_outputs(&self) -> Result<()> {
+        let inputs = [(&self.roads, "the road network"), (&self.wikispeedia, "Wikispeedia")];
+        let inputs: Vec<Input<'_>> =
+            inputs.iter().filter_map(|(path, what)| Some((path.as_deref()?, *what))).collect();
+        let earlier = self.output.join(STAGES).is_dir();
+        for name in files::FILES.iter().map(|(name, _)| *name).chain([PAGE]) {
+            let path = self.output.join(name);
+            match earlier {
+                true => refuse_to_replace(&path, &inputs)?,
+                false => settle_output(&path, Written::Other, &inputs)?,
+            }
+        }
+        Ok(())
     }
-    outcome
 }
 
 fn all(subjects: impl Iterator<Item = Subject>, store: &Store, folder: &Path) -> Result<()> {

@@ -14,8 +14,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use veilwalk_io::AtomicFile;
 
-use crate::progress;
-
 /// To be raised whenever a stage computes something else than before.
 const RECIPE: u32 = 1;
 
@@ -86,7 +84,6 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
     let mut file = AtomicFile::create(path)?;
-    progress::remove_when_stopped(file.temporary());
     file.write_all(bytes).with_context(|| path.display().to_string())?;
     Ok(file.commit()?)
 }

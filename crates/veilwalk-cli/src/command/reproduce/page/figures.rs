@@ -1,6 +1,7 @@
 //! The figures: what was measured, as charts and maps.
 
 use veilwalk::analysis::profile::OwnEntropy;
+use veilwalk::nats::in_nats;
 use veilwalk::{Preset, StateId};
 use veilwalk_report::{
     Axis, Chart, Dash, Map, Mark, Point, Route, Series, Shape, Strips, Svg, Ticks, Tone, figure,
@@ -147,7 +148,8 @@ pub(super) fn over_time(chain: &Results, epsilon: &str) -> Svg {
         let distances: Vec<f64> =
             pairs.iter().map(|&(z, x)| model.directed().between(z, x).as_f64()).collect();
         let mean = distances.iter().skip(1).sum::<f64>() / (distances.len() - 1) as f64;
-        let remark = format!("{wrong} of {} wrong, mean {} nats", pairs.len() - 1, figure(mean));
+        let remark =
+            format!("{wrong} of {} wrong, mean {}", pairs.len() - 1, in_nats(figure(mean)));
         strips = strips.with(preset.name(), remark, tone(preset), distances);
     }
     strips.to_svg()

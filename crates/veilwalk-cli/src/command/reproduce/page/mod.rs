@@ -4,6 +4,7 @@ mod figures;
 mod tables;
 
 use veilwalk::Preset;
+use veilwalk::nats::in_nats;
 use veilwalk_report::{Page, Section, chance, figure, percent};
 
 use super::claims::{Claim, Verdict, singled_out};
@@ -69,8 +70,10 @@ fn summary(chains: &[Results], claims: &[Claim]) -> Section {
     let orders_remark =
         format!("{} against {}, credit, v = 15, ε = 1", chance(paper), chance(chen));
     let covered = credit.about.covered_pairs.to_string();
-    let covered_remark =
-        format!("the closest two credit ratings are {} nats apart", figure(credit.about.closest));
+    let covered_remark = format!(
+        "the closest two credit ratings are {} apart",
+        in_nats(figure(credit.about.closest))
+    );
     let losses = figure(loss(Preset::Paper, Basis::Epsilon));
     let losses_remark =
         format!("on credit at ε = 1; `chen` loses {}", figure(loss(Preset::Chen, Basis::Epsilon)));
@@ -236,15 +239,15 @@ fn of_chain(page: &mut Page, chain: &Results) {
         }
     };
     page.push(Section::new(subject.key, subject.title).text(&format!(
-        "{} It has {} states and {} transitions; the largest distance is {} nats (from {} to \
-                 {}), the closest two states are {} nats apart ({} and {}).{simulated}",
+        "{} It has {} states and {} transitions; the largest distance is {} (from {} to \
+                 {}), the closest two states are {} apart ({} and {}).{simulated}",
         subject.about,
         crate::args::thousands(chain.about.states),
         crate::args::thousands(chain.about.transitions),
-        figure(chain.about.diameter),
+        in_nats(figure(chain.about.diameter)),
         chain.about.farthest.0,
         chain.about.farthest.1,
-        figure(chain.about.closest),
+        in_nats(figure(chain.about.closest)),
         chain.about.closest_pair.0,
         chain.about.closest_pair.1,
     )));

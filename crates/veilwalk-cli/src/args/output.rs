@@ -1,0 +1,73 @@
+//! What `-o` may replace: one rule for every command that writes a file.
+//!
+//! What the command reads, a ledger and a manifest are never replaced: nothing could bring them back,
+//! and a budget that is lost is as good as spent twice. Any other file is replaced once the new one is
+//! complete, as compilers and `cp` do, so that a script can run twice; a warning says so beforehand.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use veilwalk_io::{Manifest, is_ledger};
+
+use crate::terminal;
+
+/// A file that a command reads, and what it is called in messages.
+pub(crate) type Input<'a> = (&'a Path, &'static str);
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// A release, with its manifest.
+    Release,
+    /// Something that can be made again.
+    Other,
+}
+
+/// Refuses an output that must not be replaced, and warns of one that will be.
+pub(crate) fn settle_output(output: &Path, what: Written, inputs: &[Input<'_>]) -> Result<()> {
+    refuse_to_replace(output, inputs)?;
+    let (name, manifest) = (output.display(), Manifest::path_for(output));
+    match (what, output.is_file(), manifest.exists()) {
+        (Written::Release, _, true) => terminal::warning(format!(
+            "{name}: this replaces an earlier release; if it is of the same walks, and anyone has seen \
+             the first, their losses add up (--ledger keeps count)"
+        )),
+        (Written::Other, true, true) => terminal::warning(format!(
+            "{name}: this replaces a release; {} stays behind, and no longer fits it",
+            manifest.display()
+        )),
+        (_, true, false) => {
+            terminal::warning(format!("{name}: this replaces the file that is there"));
+        }
+        (_, false, _) => {}
+    }
+    Ok(())
+}
+
+/// Refuses an output that must not be replaced.
+pub(crate) fn refuse_to_replace(output: &Path, inputs: &[Input<'_>]) -> Result<()> {
+    let name = output.display();
+    for (input, what) in inputs {
+        if place(input).is_some_and(|input| Some(input) == place(output)) {
+            bail!("{name}: this would replace {what}; give -o another file");
+        }
+    }
+    if is_ledger(output) {
+        bail!(
+            "{name}: this is a ledger, and what it has counted would be lost; give -o another file"
+        );
+    }
+    if output.is_file() && name.to_string().ends_with(Manifest::SUFFIX) {
+        bail!("{name}: this is the manifest of a release; give -o another file");
+    }
+    Ok(())
+}
+
+/// Where a file is or will be, links followed.
+fn place(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok().or_else(|| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    })
+}
