@@ -21,7 +21,7 @@ use crate::random::COINS;
 #[derive(Debug)]
 pub(crate) struct RoundedRows {
     table: Arc<DistanceTable>,
-    /// The states, those with the most predecessors first.
+    /// The states, those that are candidates most often first.
     order: Box<[StateId]>,
     /// Where the successors of each state are among `places`.
     starts: Box<[u32]>,
@@ -55,8 +55,15 @@ impl RoundedRows {
         for state in chain.states() {
             chain.successors(state).iter().for_each(|to| predecessors[to.index()] += 1);
         }
+        // A state is a candidate as often as its predecessors are released, and that is the more often
+        // the more predecessors they have.
+        let mut candidate = vec![0u64; states];
+        for state in chain.states() {
+            let often = u64::from(predecessors[state.index()]);
+            chain.successors(state).iter().for_each(|to| candidate[to.index()] += often);
+        }
         let mut order: Box<[StateId]> = chain.states().collect();
-        order.sort_by_key(|state| Reverse(predecessors[state.index()]));
+        order.sort_by_key(|state| Reverse(candidate[state.index()]));
         let mut place_of = vec![0; states];
         for (place, state) in order.iter().enumerate() {
             place_of[state.index()] = place as u16;
