@@ -42,7 +42,8 @@ pub(crate) struct Rounded<'a> {
     pub(crate) shift: u32,
     row: &'a [AtomicU16],
     places: &'a [[u16; COINS]],
-    exact: &'a [Nats],
+    table: &'a DistanceTable,
+    real: StateId,
     candidates: &'a [StateId],
 }
 
@@ -104,7 +105,7 @@ impl RoundedRows {
         };
         let (start, end) = (self.starts[previous.index()], self.starts[previous.index() + 1]);
         let places = &self.places[start as usize..end as usize];
-        Rounded { shift, row, places, exact: self.table.to(real), candidates }
+        Rounded { shift, row, places, table: &self.table, real, candidates }
     }
 
     /// Writes the row of this state, and gives its shift.
@@ -128,15 +129,25 @@ impl Rounded<'_> {
         self.candidates.len()
     }
 
-    /// The exact distance of one of them.
-    pub(crate) fn exact(&self, place: usize) -> Nats {
-        self.exact[self.candidates[place].index()]
+    /// As many sixteens as [`Rounded::read`] reads.
+    #[inline]
+    pub(crate) fn sixteens(&self) -> usize {
+        self.places.len()
     }
 
-    /// Reads the distances, sixteen at a time. The last sixteen may be fewer: one of them is repeated.
+    /// The exact distance of one of them.
+    pub(crate) fn exact(&self, place: usize) -> Nats {
+        self.table.between(self.candidates[place], self.real)
+    }
+
+    /// Reads the distances into the first places of `out`, sixteen at a time. The last sixteen may be
+    /// fewer: one of them is repeated.
     #[inline(always)]
     pub(crate) fn read(&self, out: &mut Vec<[u16; COINS]>) {
-        out.resize(self.places.len(), [0; COINS]);
+        // As for coins, it is never made smaller.
+        if out.len() < self.places.len() {
+            out.resize(self.places.len(), [0; COINS]);
+        }
         for (slots, places) in out.iter_mut().zip(self.places) {
             for (slot, &place) in slots.iter_mut().zip(places) {
                 *slot = self.row[usize::from(place)].load(Ordering::Relaxed);
@@ -178,7 +189,8 @@ mod tests {
                     for real in chain.states() {
                         let rounded = rows.at(previous, candidates, real);
                         rounded.read(&mut out);
-                        assert_eq!(out.len(), candidates.len().div_ceil(COINS));
+                        let out = &out[..candidates.len().div_ceil(COINS)];
+                        assert_eq!(out.len(), rounded.sixteens());
                         let shifted = |place| rounded.exact(place).units() >> rounded.shift;
                         for (place, &number) in out.as_flattened().iter().enumerate() {
                             let place = place.min(rounded.len() - 1);

@@ -115,7 +115,8 @@ impl Scale {
         let Some(unit) = self.unit.and_then(|unit| RoundedUnit::new(unit, rounded.shift)) else {
             return false;
         };
-        if !space.flips.settle_by_rounded(&space.rounded, unit) {
+        let read = &space.rounded[..rounded.sixteens()];
+        if !space.flips.settle_by_rounded(read, unit) {
             self.flip_open(rounded, space, words);
         }
         true

@@ -95,8 +95,8 @@ impl ExpCoin {
         // Each coin has a word of its own, whether it is open or not, so that how a coin lands does not
         // depend on what was enough to settle another.
         let (mut later, mut drawn) = (0, 0);
-        let sixteens = flips.words.iter().zip(&mut flips.sixteens).zip((0..).step_by(COINS));
-        for ((beginnings, lands), first) in sixteens {
+        let sixteens = flips.words.iter().zip(&mut flips.sixteens);
+        for ((beginnings, lands), first) in sixteens.zip((0..flips.coins).step_by(COINS)) {
             for i in (0..COINS).filter(|i| lands.open >> i & 1 == 1) {
                 while drawn <= first + i {
                     later = words.word();
@@ -217,10 +217,13 @@ impl Flips {
     #[inline]
     pub(crate) fn draw(&mut self, coins: usize, words: &mut impl Words) {
         self.coins = coins;
-        let sixteens = coins.div_ceil(COINS);
-        self.sixteens.resize(sixteens, Sixteen::default());
-        // One more, in which there is room for the word to choose by.
-        self.words.resize(sixteens + 1, [0; 4]);
+        // One more, in which there is room for the word to choose by. It is never made smaller, since
+        // that would be done one way or the other at random, which processors cannot foresee.
+        let room = coins.div_ceil(COINS) + 1;
+        if self.words.len() < room {
+            self.words.resize(room, [0; 4]);
+            self.sixteens.resize(room, Sixteen::default());
+        }
         let drawn = &mut self.words.as_flattened_mut()[..=coins.div_ceil(4)];
         words.fill(drawn);
         self.choice = drawn[drawn.len() - 1];
@@ -242,20 +245,20 @@ impl Flips {
     /// asked for one sixteen after the other.
     #[inline(always)]
     fn settle(&mut self, decide: impl Fn(usize, &[u64; 4]) -> Lanes) -> bool {
-        let sixteens = &mut self.sixteens[..];
-        let words = &self.words[..sixteens.len()];
+        let count = self.coins.div_ceil(COINS);
+        let (sixteens, words) = (&mut self.sixteens[..count], &self.words[..count]);
         // The last sixteen may be fewer.
-        let last = u16::MAX >> (sixteens.len() * COINS - self.coins);
-        let (mut count, mut any_open) = (0u32, 0);
-        for i in 0..sixteens.len() {
+        let last = u16::MAX >> (count * COINS - self.coins);
+        let (mut heads_of_all, mut any_open) = (0u32, 0);
+        for i in 0..count {
             let lanes = decide(i, &words[i]);
-            let there = if i + 1 == sixteens.len() { last } else { u16::MAX };
+            let there = if i + 1 == count { last } else { u16::MAX };
             let (heads, open) = (bits(&lanes.heads) & there, bits(&lanes.open) & there);
             sixteens[i] = Sixteen { heads, open };
-            count = count.wrapping_add(heads.count_ones());
+            heads_of_all = heads_of_all.wrapping_add(heads.count_ones());
             any_open |= open;
         }
-        self.heads = count;
+        self.heads = heads_of_all;
         any_open == 0
     }
 
