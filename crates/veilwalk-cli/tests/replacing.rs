@@ -95,6 +95,17 @@ fn standard_output_replaces_nothing() {
 }
 
 #[test]
+fn what_needs_a_file_is_not_written_to_one_named_like_standard_output() {
+    for command in commands().iter().filter(|c| c[0] == "tune" || c[1] == "compile") {
+        let folder = folder();
+        let args: Vec<&str> = command.iter().map(String::as_str).chain(["-o", "-"]).collect();
+        let said = stderr(&folder.run(&args).code(2));
+        assert!(said.contains("give -o the name of a file"), "{said}");
+        assert!(!folder.files().contains_key("-"));
+    }
+}
+
+#[test]
 fn a_report_does_not_take_the_place_of_what_it_reads() {
     let folder = folder();
     let args = ["reproduce", "--roads", "walks.csv", "-o", "."];

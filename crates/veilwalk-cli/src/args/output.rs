@@ -23,8 +23,11 @@ pub(crate) enum Written {
     Other,
 }
 
-/// Refuses an output that must not be replaced, and warns of one that will be.
+/// Refuses an output that must not be replaced or is no file, and warns of one that will be replaced.
 pub(crate) fn settle_output(output: &Path, what: Written, inputs: &[Input<'_>]) -> Result<()> {
+    if output.as_os_str() == "-" {
+        bail!("this cannot be written to standard output; give -o the name of a file");
+    }
     refuse_to_replace(output, inputs)?;
     let (name, manifest) = (output.display(), Manifest::path_for(output));
     match (what, output.is_file(), manifest.exists()) {
