@@ -150,7 +150,7 @@ impl Ledger {
             path: name.clone(),
             reason: error.to_string(),
         };
-        let file = temporary_in(directory_of(path)).map_err(fail)?;
+        let (file, _listed) = temporary_in(directory_of(path)).map_err(fail)?;
         let database = Database::create(file.path()).map_err(|error| opening(&name, error))?;
         let ledger = Self { path: name.clone(), database };
         ledger.settle_scope(scope)?;

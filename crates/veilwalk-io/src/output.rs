@@ -47,14 +47,7 @@ pub struct AtomicFile {
 
 /// The place of a temporary file in the list of all of them.
 #[derive(Debug)]
-struct Listed(PathBuf);
-
-impl Listed {
-    fn new(path: &Path) -> Self {
-        unfinished().insert(path.to_owned());
-        Self(path.to_owned())
-    }
-}
+pub(crate) struct Listed(PathBuf);
 
 impl Drop for Listed {
     fn drop(&mut self) {
@@ -89,7 +82,7 @@ impl AtomicFile {
             Err(_) => (path.to_owned(), None),
         };
         let directory = directory_of(&target);
-        let file = temporary_in(directory).map_err(|error| {
+        let (file, _listed) = temporary_in(directory).map_err(|error| {
             fail(match error.kind() {
                 io::ErrorKind::NotFound if !directory.is_dir() => {
                     WriteErrorKind::NoDirectory(directory.display().to_string())
@@ -103,7 +96,6 @@ impl AtomicFile {
             let set = file.as_file().set_permissions(permissions);
             set.map_err(|error| fail(WriteErrorKind::Io(error)))?;
         }
-        let _listed = Listed::new(file.path());
         let out = BufWriter::with_capacity(Self::BUFFER, EarlySync::new(file));
         Ok(Self { out, target, name, _listed })
     }
@@ -192,7 +184,9 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-pub(crate) fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
+/// A new temporary file. The list is locked until the file is in it, so that
+/// [`remove_unfinished_files`] misses none.
+pub(crate) fn temporary_in(directory: &Path) -> io::Result<(NamedTempFile, Listed)> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".veilwalk-").suffix(".tmp");
     // Temporary files are private by default; this one becomes an ordinary file, with the
@@ -202,7 +196,11 @@ pub(crate) fn temporary_in(directory: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(directory)
+    let mut unfinished = unfinished();
+    let file = builder.tempfile_in(directory)?;
+    let path = file.path().to_owned();
+    unfinished.insert(path.clone());
+    Ok((file, Listed(path)))
 }
 
 /// Makes the new name last through a loss of power, where the file system knows how.

@@ -6,9 +6,8 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use veilwalk::guarantee::{
     self, AuditPlan, BlockEffort, BlockGuarantee, Calibrated, Effort, Guarantee, StepSampler,
-    Watch, audit, audited_loss,
+    audit, audited_loss,
 };
-use veilwalk::mechanism::cell::Calibration;
 use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
 use veilwalk::{Promise, Source, Start, StateId};
 use veilwalk_io::{Releasing, ScaleFrom};
@@ -301,9 +300,10 @@ impl Mechanism {
             answer["calibration"] = to_value(&calibration)?;
             if let Some(certificate) = mechanism.certificate() {
                 if scale_from == ScaleFrom::Exact {
-                    let gains = cell_gains(&mechanism, &|_| stop.flow());
-                    let (min, max) = gains.map_err(parameter_error)?;
-                    answer["calibration"] = json!({ "gain": { "min": min, "max": max } });
+                    let gains = mechanism.gains_over_theorem(&|_| stop.flow());
+                    if let Some((min, max)) = gains.map_err(parameter_error)? {
+                        answer["calibration"] = json!({ "gain": { "min": min, "max": max } });
+                    }
                 }
                 let chain = mechanism.model().chain();
                 answer["certificate"] = chain
@@ -370,24 +370,4 @@ impl Mechanism {
 pub(crate) fn to_value(value: &impl serde::Serialize) -> PyResult<Value> {
     serde_json::to_value(value)
         .map_err(|e| pyo3::exceptions::PyRuntimeError::new_err(e.to_string()))
-}
-
-/// The smallest and the largest gain of exactly calibrated cells over the theorem's scale.
-fn cell_gains(
-    mechanism: &veilwalk::Mechanism,
-    watch: Watch<'_>,
-) -> Result<(f64, f64), veilwalk::mechanism::ScaleError> {
-    let (Some(promise), model) = (mechanism.promise(), mechanism.model()) else {
-        return Ok((1.0, 1.0));
-    };
-    let theorem = veilwalk::Mechanism::with_cells(
-        model.clone(),
-        mechanism.design(),
-        promise,
-        Calibration::Theorem,
-        watch,
-    )?;
-    let scale = |m: &veilwalk::Mechanism, z| m.scale(z).eta().as_f64();
-    let gains = model.chain().states().map(|z| scale(mechanism, z) / scale(&theorem, z));
-    Ok(gains.fold((f64::INFINITY, 0.0), |(least, most), g| (g.min(least), g.max(most))))
 }

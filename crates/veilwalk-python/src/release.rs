@@ -287,6 +287,7 @@ pub(crate) fn empty_guarantee(mechanism: &veilwalk::Mechanism) -> Option<String>
         );
     };
     let label = |state| model.chain().label(state);
+    let smallest = radius_reaching(closest.distance);
     Some(format!(
         "the guarantee would be empty: on this chain no two different walks are within {}, so \
          epsilon {} would protect nothing. The two closest states, {:?} and {:?}, are {} \
@@ -296,7 +297,6 @@ pub(crate) fn empty_guarantee(mechanism: &veilwalk::Mechanism) -> Option<String>
         promise.epsilon,
         label(closest.from),
         label(closest.to),
-        in_nats(radius_reaching(closest.distance)),
-        smallest = radius_reaching(closest.distance),
+        in_nats(smallest),
     ))
 }

@@ -23,9 +23,14 @@ pub(crate) enum Written {
     Other,
 }
 
+/// Whether `-o` was given `-`.
+pub(crate) fn is_standard_output(output: &Path) -> bool {
+    output.as_os_str() == "-"
+}
+
 /// Refuses an output that must not be replaced or is no file, and warns of one that will be replaced.
 pub(crate) fn settle_output(output: &Path, what: Written, inputs: &[Input<'_>]) -> Result<()> {
-    if output.as_os_str() == "-" {
+    if is_standard_output(output) {
         bail!("this cannot be written to standard output; give -o the name of a file");
     }
     refuse_to_replace(output, inputs)?;

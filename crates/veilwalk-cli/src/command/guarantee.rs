@@ -5,11 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
-use veilwalk::guarantee::{BlockEffort, BlockGuarantee, Calibrated, Coverage, Effort, Guarantee};
+use veilwalk::Distance;
+use veilwalk::guarantee::{
+    BlockEffort, BlockGuarantee, Calibrated, Coverage, Effort, Guarantee, Watch,
+};
 use veilwalk::mechanism::BlockLength;
-use veilwalk::mechanism::cell::{Calibration, CellScale};
+use veilwalk::mechanism::cell::CellScale;
 use veilwalk::nats::in_nats;
-use veilwalk::{Distance, Mechanism};
 
 use crate::args::{BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Format, MechanismArgs};
 use crate::progress::with_progress;
@@ -178,15 +180,9 @@ fn cells_in_words(
 
 /// The smallest and the largest gain over the theorem's scale, if cells were calibrated exactly.
 fn cell_gains(chosen: &Chosen) -> Result<Option<(f64, f64)>> {
-    let mechanism = &chosen.mechanism;
-    let (Calibrate::Exact, Some(promise)) = (chosen.calibrate, mechanism.promise()) else {
+    if chosen.calibrate != Calibrate::Exact {
         return Ok(None);
-    };
-    let (model, design) = (mechanism.model().clone(), mechanism.design());
-    let theorem = with_progress("calibrating by the theorem", |watch| {
-        Mechanism::with_cells(model.clone(), design, promise, Calibration::Theorem, watch)
-    })?;
-    let scale = |m: &Mechanism, z| m.scale(z).eta().as_f64();
-    let gains = model.chain().states().map(|z| scale(mechanism, z) / scale(&theorem, z));
-    Ok(Some(gains.fold((f64::INFINITY, 0.0), |(least, most), g| (g.min(least), g.max(most)))))
+    }
+    let gains = |watch: Watch<'_>| chosen.mechanism.gains_over_theorem(watch);
+    Ok(with_progress("calibrating by the theorem", gains)?)
 }

@@ -162,8 +162,5 @@ impl TextParser<'_> {
 
 /// That a label is none of the chain's.
 pub(super) fn unknown_state(chain: &Chain, file: &str, place: Place, label: &str) -> ReadError {
-    match chain.require(label) {
-        Ok(_) => unreachable!("the labels are those of the chain"),
-        Err(unknown) => ReadError::at(file, place, ReadErrorKind::UnknownState(unknown)),
-    }
+    ReadError::at(file, place, ReadErrorKind::UnknownState(chain.unknown(label)))
 }

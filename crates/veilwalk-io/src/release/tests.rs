@@ -267,26 +267,37 @@ fn a_writer_that_fails_ends_the_release() {
     });
 }
 
-#[test]
-fn the_watch_may_end_the_release() {
-    let text = interleaved(20_000);
+/// A release of walks that nothing is asked of but how far it is.
+fn watched(
+    releasing: Releasing,
+    input: WalkInput,
+    threads: usize,
+    watch: &Watch<'_>,
+) -> Result<Tally, ReleaseError> {
     let release = WalkRelease {
-        releasing: Releasing::Steps(credit()),
+        releasing,
         source: &keyed(),
         start: Start::Initial,
         unknown_states: UnknownStates::Refuse,
         grouping: Grouping::Alternating,
         charge: None,
-        watch: &|progress| match progress.states > 1000 {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        },
+        watch,
     };
-    let bytes = Box::new(std::io::Cursor::new(text.into_bytes()));
+    let out = ReleaseOutput::new(Vec::new(), "out", WalkFormat::Csv, Compression::None, &[]);
+    release.run(input, out.unwrap(), threads).map(|(tally, _)| tally)
+}
+
+#[test]
+fn the_watch_may_end_the_release() {
+    let bytes = Box::new(std::io::Cursor::new(interleaved(20_000).into_bytes()));
     let none = Compression::None;
     let input = WalkInput::from_bytes(bytes, "w", WalkOptions::default(), none, 512).unwrap();
-    let output = ReleaseOutput::new(Vec::new(), "out", WalkFormat::Csv, none, &[]).unwrap();
-    assert!(matches!(release.run(input, output, 2), Err(ReleaseError::Stopped)));
+    let stopped =
+        watched(Releasing::Steps(credit()), input, 2, &|progress| match progress.states > 1000 {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        });
+    assert!(matches!(stopped, Err(ReleaseError::Stopped)));
 }
 
 /// What a release of two hundred walks that alternate is told to have come to, in this order.
@@ -297,22 +308,13 @@ fn told(releasing: Releasing) -> (Vec<ReleaseProgress>, u64) {
     let text = format!("trajectory,state\n{rows}");
     let size = text.len() as u64;
     let told = Mutex::new(Vec::new());
-    let release = WalkRelease {
-        releasing,
-        source: &keyed(),
-        start: Start::Initial,
-        unknown_states: UnknownStates::Refuse,
-        grouping: Grouping::Alternating,
-        charge: None,
-        watch: &|progress| {
-            told.lock().unwrap().push(progress);
-            ControlFlow::Continue(())
-        },
-    };
     let (bytes, options) = (Box::new(std::io::Cursor::new(text)), WalkOptions::default());
     let input = WalkInput::from_bytes(bytes, "walks", options, Compression::None, 1000).unwrap();
-    let out = ReleaseOutput::new(Vec::new(), "out", WalkFormat::Csv, Compression::None, &[]);
-    let (tally, _) = release.run(input, out.unwrap(), 1).unwrap();
+    let tally = watched(releasing, input, 1, &|progress| {
+        told.lock().unwrap().push(progress);
+        ControlFlow::Continue(())
+    })
+    .unwrap();
     assert_eq!(tally.states, 8000);
     (told.into_inner().unwrap(), size)
 }
@@ -352,22 +354,12 @@ fn walks_that_wait_can_be_stopped_while_they_are_released() {
     let rows: String = (0..4000).map(|row| format!("w{},B\n", row % 100)).collect();
     let text = format!("trajectory,state\n{rows}");
     let most = Mutex::new(0);
-    let release = WalkRelease {
-        releasing: blocks("all"),
-        source: &keyed(),
-        start: Start::Initial,
-        unknown_states: UnknownStates::Refuse,
-        grouping: Grouping::Alternating,
-        charge: None,
-        watch: &|progress| {
-            *most.lock().unwrap() = progress.states;
-            if progress.states > 500 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        },
-    };
     let bytes = Box::new(std::io::Cursor::new(text));
     let input = WalkInput::new(bytes, "walks", WalkOptions::default()).unwrap();
-    let out = ReleaseOutput::new(Vec::new(), "out", WalkFormat::Csv, Compression::None, &[]);
-    let stopped = release.run(input, out.unwrap(), 1);
+    let stopped = watched(blocks("all"), input, 1, &|progress| {
+        *most.lock().unwrap() = progress.states;
+        if progress.states > 500 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     assert!(matches!(stopped, Err(ReleaseError::Stopped)));
     assert!((501..700).contains(&*most.lock().unwrap()), "soon after");
 }

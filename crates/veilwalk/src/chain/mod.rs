@@ -150,10 +150,14 @@ impl Chain {
     ///
     /// If no state has this label.
     pub fn require(&self, label: &str) -> Result<StateId, UnknownState> {
-        self.state(label).ok_or_else(|| UnknownState {
-            label: label.to_owned(),
-            closest: similar::closest(self.labels.iter(), label).map(str::to_owned),
-        })
+        self.state(label).ok_or_else(|| self.unknown(label))
+    }
+
+    /// What is to be said of a label that is not one of the chain's. It looks at all of them.
+    #[must_use]
+    pub fn unknown(&self, label: &str) -> UnknownState {
+        let closest = similar::closest(self.labels.iter(), label).map(str::to_owned);
+        UnknownState { label: label.to_owned(), closest }
     }
 
     /// The states that `from` can move to, ascending.

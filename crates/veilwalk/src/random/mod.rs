@@ -8,12 +8,13 @@
 
 mod coin;
 mod enclosure;
+mod flips;
 mod index;
 mod sixteen_bits;
 mod source;
 
 pub use coin::ExpCoin;
-pub(crate) use coin::Flips;
+pub(crate) use flips::Flips;
 pub use index::uniform_below;
 use index::uniform_below_starting;
 pub(crate) use sixteen_bits::{COINS, RoundedUnit, UnitExponent};

@@ -84,9 +84,9 @@ impl RealWalks {
             };
             let Some(state) = chain.state(row.state) else {
                 unknown.add(row.state);
-                if let (None, Err(what)) = (&first_unknown, chain.require(row.state)) {
-                    first_unknown = Some((row.place, ReadErrorKind::UnknownState(what)));
-                }
+                first_unknown.get_or_insert_with(|| {
+                    (row.place, ReadErrorKind::UnknownState(chain.unknown(row.state)))
+                });
                 continue;
             };
             unknown.add_known();

@@ -11,7 +11,7 @@ use anyhow::Result;
 use veilwalk::Chain;
 use veilwalk_io::{AtomicFile, write_chain};
 
-use crate::args::{self, Input, Written};
+use crate::args::{self, Input, Written, is_standard_output};
 
 /// Look at a chain, compile it, fit one to walks, or make one up
 #[derive(Debug, clap::Subcommand)]
@@ -38,10 +38,6 @@ fn settle_output(output: &Path, inputs: &[Input<'_>]) -> Result<()> {
         true => Ok(()),
         false => args::settle_output(output, Written::Other, inputs),
     }
-}
-
-fn is_standard_output(output: &Path) -> bool {
-    output.as_os_str() == "-"
 }
 
 /// Writes a chain to a file, or to standard output if that is `-`, and says what it is called.

@@ -219,6 +219,7 @@ impl Run<'_> {
     /// is somewhere to write them to; any other before its first state is released.
     fn release(&self, walks: Walks, names: &BTreeSet<String>) -> Result<()> {
         let args = self.args;
+        self.when_stopped(if args.prints_at_once() { PRINTED } else { "nothing was written" });
         let charge = |new: &[&str]| {
             let new = new.iter().copied().filter(|&name| !names.contains(name));
             self.charge(new).map_err(Into::into)
@@ -259,14 +260,13 @@ impl Run<'_> {
                 }
                 charge_first()?;
                 if args.stream {
-                    progress::when_stopped(PRINTED);
                     let out = std::io::stdout();
                     release.run(walks, Output { out, name, format, compression })?;
                 } else {
                     let out = HeldOutput::new();
                     let (_, held) =
                         release.run(walks, Output { out, name, format, compression })?;
-                    progress::when_stopped("a part of the release was printed");
+                    self.when_stopped("a part of the release was printed");
                     held.pass_on(std::io::stdout().lock()).map_err(|error| error.named(name))?;
                 }
             }
@@ -280,10 +280,18 @@ impl Run<'_> {
             return Ok(());
         };
         let budget = self.args.budget.map(Epsilon::value);
-        ledger.charge(names, self.chosen.promise.epsilon.value(), budget)?;
-        let written = if self.args.prints_at_once() { PRINTED } else { "nothing was written" };
-        progress::when_stopped(format!("{written}; what was charged to the ledger stays charged"));
-        Ok(())
+        Ok(ledger.charge(names, self.chosen.promise.epsilon.value(), budget)?)
+    }
+
+    /// Sets what is said if the release is stopped from here on: what was written, and that a
+    /// charge stays, whether Ctrl-C comes before it, after it or meanwhile.
+    fn when_stopped(&self, written: &'static str) {
+        match self.ledger {
+            Some(_) => progress::when_stopped(format!(
+                "{written}; what was charged to the ledger stays charged"
+            )),
+            None => progress::when_stopped(written),
+        }
     }
 }
 
@@ -352,10 +360,7 @@ impl Args {
                 (Some(_), _) => {}
                 (None, UnknownState::Skip) => continue,
                 (None, UnknownState::Error) => {
-                    let kind = match chain.require(row.state) {
-                        Err(unknown) => ReadErrorKind::UnknownState(unknown),
-                        Ok(_) => unreachable!("the chain has no such state"),
-                    };
+                    let kind = ReadErrorKind::UnknownState(chain.unknown(row.state));
                     let error = ReadError::at(input, row.place, kind);
                     return Err(self.with_advice(chain, error));
                 }
@@ -405,7 +410,7 @@ impl Args {
     }
 
     fn writes_to_file(&self) -> bool {
-        self.output.as_ref().is_some_and(|path| path.as_os_str() != "-")
+        self.output.as_ref().is_some_and(|path| !args::is_standard_output(path))
     }
 
     fn source(&self) -> Result<Source> {

@@ -11,9 +11,7 @@ use veilwalk::analysis::profile::Profile;
 use veilwalk::analysis::simulate::{
     self, RealWalks, SimulatedExceedance, Simulation, simulate as simulated,
 };
-use veilwalk::guarantee::{
-    CalibrationError, Effort, Figures as Kind, Guarantee, GuaranteeError, calibrate,
-};
+use veilwalk::guarantee::{CalibrationError, Effort, Figures as Kind, Guarantee, calibrate};
 use veilwalk::mechanism::cell::Calibration;
 use veilwalk::session::Releaser;
 use veilwalk::{Mechanism, Preset, Promise, Source, Start};
@@ -327,13 +325,9 @@ fn promised(subject: &Subject, mechanism: &Mechanism, label: &str) -> Result<Pro
         Extent::Tiny | Extent::Small => Effort::default(),
         Extent::Large => Effort::LEAST,
     };
-    let found = with_progress(&format!("{label}, losses"), |watch| {
+    let guarantee = with_progress(&format!("{label}, losses"), |watch| {
         Guarantee::new(mechanism, effort, watch)
-    });
-    let guarantee = match found {
-        Err(GuaranteeError::Cancelled(_)) => return Err(stopped()),
-        found => found?,
-    };
+    })?;
     let finite = |number: f64| number.is_finite().then_some(number);
     Ok(Promised {
         vacuous: guarantee.vacuous,

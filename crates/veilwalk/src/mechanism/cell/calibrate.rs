@@ -390,6 +390,7 @@ impl WithSimd for LogTotal<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
         let Self { distances, offsets, per_unit } = self;
+        let cost = |d: &Nats, offset: &f64| f64::from(d.units()) * per_unit + offset;
         // Four minima and four sums, so that the compiler may keep them in one register.
         let smaller = |a: f64, b: f64| if a < b { a } else { b };
         let mut smallest = [f64::INFINITY; 4];
@@ -398,20 +399,20 @@ impl WithSimd for LogTotal<'_> {
         let (offset_chunks, offset_rest) = offsets.as_chunks::<4>();
         for (chunk, offset) in chunks.iter().zip(offset_chunks) {
             for ((smallest, d), offset) in smallest.iter_mut().zip(chunk).zip(offset) {
-                *smallest = smaller(f64::from(d.units()) * per_unit + offset, *smallest);
+                *smallest = smaller(cost(d, offset), *smallest);
             }
         }
         for (d, offset) in rest.iter().zip(offset_rest) {
-            smallest[0] = smaller(f64::from(d.units()) * per_unit + offset, smallest[0]);
+            smallest[0] = smaller(cost(d, offset), smallest[0]);
         }
         let least = smallest.into_iter().fold(f64::INFINITY, smaller);
         for (chunk, offset) in chunks.iter().zip(offset_chunks) {
             for ((total, d), offset) in totals.iter_mut().zip(chunk).zip(offset) {
-                *total += exp_minus(f64::from(d.units()) * per_unit + offset - least);
+                *total += exp_minus(cost(d, offset) - least);
             }
         }
         for (d, offset) in rest.iter().zip(offset_rest) {
-            totals[0] += exp_minus(f64::from(d.units()) * per_unit + offset - least);
+            totals[0] += exp_minus(cost(d, offset) - least);
         }
         totals.iter().sum::<f64>().ln() - least
     }

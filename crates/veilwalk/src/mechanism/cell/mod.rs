@@ -61,7 +61,9 @@ use std::sync::Arc;
 
 use crate::chain::StateId;
 use crate::distance::{Cells, Metric};
+use crate::mechanism::{Mechanism, ScaleError};
 use crate::nats::Nats;
+use crate::watch::Watch;
 
 /// How the scale of each last released state is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +73,25 @@ pub enum Calibration {
     /// The largest whose audited loss keeps the promise.
     #[default]
     Exact,
+}
+
+impl Mechanism {
+    /// By what factors the scales in force are above those of the theorem, the smallest and the
+    /// largest over all last released states. `None` for a mechanism that does not go by cells.
+    ///
+    /// # Errors
+    ///
+    /// If the watcher asks to stop.
+    pub fn gains_over_theorem(&self, watch: Watch<'_>) -> Result<Option<(f64, f64)>, ScaleError> {
+        let (Some(_), Some(promise)) = (self.certificate(), self.promise()) else {
+            return Ok(None);
+        };
+        let (model, design) = (self.model().clone(), self.design());
+        let theorem = Self::with_cells(model, design, promise, Calibration::Theorem, watch)?;
+        let scale = |mechanism: &Self, z| mechanism.scale(z).eta().as_f64();
+        let gains = self.model().chain().states().map(|z| scale(self, z) / scale(&theorem, z));
+        Ok(Some(gains.fold((f64::INFINITY, 0.0), |(least, most), g| (g.min(least), g.max(most)))))
+    }
 }
 
 /// Distance to the cell, for walks within a radius: one contiguous run of the table a step.
