@@ -26,8 +26,8 @@ pub(crate) fn take(chain: Chain, coins: Coins, steps: usize) -> Result<Value> {
     let model = Arc::new(Model::new(chain)?);
     let promise = Promise::within_radius("1".parse()?, "1".parse()?);
     let mechanism = Mechanism::new(model.clone(), Preset::Paper.design(), promise)?;
-    // As long whatever is counted, so that making it can be taken off.
-    let real = own_walk(model.chain(), 20_000)?;
+    // The same whatever is counted, so that making it can be taken off.
+    let real = own_walk(model.chain(), 2_000)?;
     let mut randomness = Source::seeded(2).open(mechanism.fingerprint())?;
     let walk = randomness.walk(b"coins");
     let words = randomness.at(&walk, 0, None);

@@ -121,10 +121,11 @@ fn released(model: &Arc<Model>, preset: Preset, name: &str, walk: &[StateId]) ->
 /// and at every scale the two release the same.
 #[test]
 fn rounded_distances_release_what_exact_ones_do() {
-    let chain = scattered_chain(120, 40, 8);
+    let chain = scattered_chain(50, 40, 8);
     let table = Arc::new(Model::new(chain.clone()).unwrap());
     let searched = Arc::new(Model::on_demand(chain.clone(), CacheSize::default()));
-    let walk = real_walk(&chain, 4_000, 1);
+    // Each state often enough that its distances are rounded.
+    let walk = real_walk(&chain, 8_000, 1);
     let paper = Preset::Paper.design();
     for design in [paper, Design { distance: Distance::Symmetric, ..paper }] {
         for epsilon in ["0.000001", "0.01", "0.3", "1", "3", "20", "1000"] {

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{chance_of, credit, preset, promise, state};
+use common::{chance_of, credit, preset, promise, scattered_chain, state};
 use veilwalk::mechanism::{Unit, Workspace};
 use veilwalk::random::Randomness;
 use veilwalk::{Chain, Mechanism, Model, Preset, Source, StateId};
@@ -67,6 +67,60 @@ fn rare_outcomes_are_neither_lost_nor_inflated() {
         assert!(seen > 0 || p < 1e-6, "an outcome of probability {p} was lost");
     }
     assert!(rarest < 1e-3, "the pair has rare outcomes: {rarest}");
+}
+
+/// The same with more candidates than are visited in random order, at scales where one of those is
+/// always accepted and where often none is.
+#[test]
+fn many_candidates_agree_with_the_kernel() {
+    let model = Arc::new(Model::new(scattered_chain(120, 60, 8)).unwrap());
+    let (previous, real) = (StateId::new(3), StateId::new(50));
+    let steps = 3_000_000;
+    for (name, epsilon) in [
+        (Preset::Paper, "0.3"),
+        (Preset::Paper, "3"),
+        (Preset::Paper, "12"),
+        (Preset::Sharp, "3"),
+        (Preset::Sharp, "12"),
+    ] {
+        let mechanism = preset(&model, name, epsilon, "1");
+        let mut randomness = words(&mechanism, 1);
+        let walk = randomness.walk(b"test");
+        let stream = randomness.at(&walk, 0, None);
+        let mut workspace = Workspace::default();
+        let mut counts = vec![0u64; model.chain().len()];
+        for _ in 0..steps {
+            counts[mechanism.step(previous, real, stream, &mut workspace).index()] += 1;
+        }
+        let kernel = mechanism.kernel(previous, real);
+        assert_eq!(kernel.len(), 60);
+        for (y, p) in model.chain().successors(previous).iter().zip(kernel) {
+            let chance = chance_of(counts[y.index()], steps, p);
+            assert!(chance > 1e-9, "{name} {epsilon}: {} at {p}: {chance}", counts[y.index()]);
+        }
+    }
+}
+
+/// A changed sampler releases other states for the same seed, and fails here.
+#[test]
+fn value_stability_with_many_candidates() {
+    let model = Arc::new(Model::new(scattered_chain(120, 60, 8)).unwrap());
+    let released = |name| {
+        let mechanism = preset(&model, name, "3", "1");
+        let mut randomness = words(&mechanism, 1);
+        let walk = randomness.walk(b"test");
+        let mut workspace = Workspace::default();
+        let mut last = StateId::new(0);
+        let states = (0..12).map(|t| {
+            let real = StateId::new(t * 9);
+            let stream = randomness.at(&walk, t as u64, Some((last, real)));
+            last = mechanism.step(last, real, stream, &mut workspace);
+            last.index()
+        });
+        states.collect::<Vec<_>>()
+    };
+    assert_eq!(released(Preset::Paper), [0, 61, 79, 65, 36, 45, 54, 84, 72, 81, 80, 99]);
+    assert_eq!(released(Preset::Sharp), [0, 36, 18, 117, 22, 96, 44, 63, 64, 81, 53, 29]);
 }
 
 /// A changed sampler releases other states for the same seed, and fails here.

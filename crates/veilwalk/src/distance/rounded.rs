@@ -2,49 +2,62 @@
 //!
 //! A step reads the distances of some dozens of candidates, scattered over one row of a table that no
 //! cache holds, and waits for them longer than it computes. Nearly always a rounded distance decides
-//! as much as the exact one. So each row that is asked for gets a copy: rounded down to sixteen bits,
-//! and ordered so that the states which are candidates most often lie side by side. What a rounded
-//! distance does not decide is left to the exact one (see [`random`](crate::random)).
+//! as much as the exact one. So each row that is asked for often gets a copy: rounded down to sixteen
+//! bits, and ordered so that the states which are candidates most often lie side by side. What a
+//! rounded distance does not decide is left to the exact one (see [`random`](crate::random)).
 
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 
 use bytemuck::allocation::zeroed_slice_box;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::DistanceTable;
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
 use crate::random::COINS;
 
-/// Copies of the rows of a table, each made when it is first asked for.
+/// Copies of the rows of a table, each made when it has been asked for often.
 #[derive(Debug)]
 pub(crate) struct RoundedRows {
     table: Arc<DistanceTable>,
     /// The states, those that are candidates most often first.
     order: Box<[StateId]>,
-    /// Where the successors of each state are among `places`.
-    starts: Box<[u32]>,
+    /// Where the successors of each state begin among `places`, and how many there are.
+    spans: Box<[(u32, u32)]>,
     /// For the successors of each state, their places in `order`. The last sixteen of a state are
     /// filled up with one of them, so that all are read sixteen at a time.
     places: Box<[[u16; COINS]]>,
     /// One row after the other, each in the order of the places: memory that the system hands out when
     /// it is first written. Several threads may write a row at once, all of them the same numbers.
+    /// After the last row there is more of it, so that from each on there is a [`Row`].
     distances: Box<[AtomicU16]>,
-    /// For each row that is written, one more than the bits its distances were shifted by.
-    shifts: Box<[AtomicU8]>,
+    /// For each row, how often it was asked for; once it is written, [`WRITTEN`] and the bits its
+    /// distances were shifted by.
+    rows: Box<[AtomicU8]>,
 }
+
+/// A row and whatever follows it: a distance at any place there can be.
+type Row = [AtomicU16; ROW];
+const ROW: usize = 1 << 16;
+
+/// How often a row is asked for before it is written, which takes about as long as it saves in as many
+/// steps: so never much more than twice the least time is spent.
+const OFTEN: u8 = 60;
+const WRITTEN: u8 = 128;
 
 /// The distances of a step's candidates, shifted to the right.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounded<'a> {
     /// By how many bits.
     pub(crate) shift: u32,
-    row: &'a [AtomicU16],
+    /// How many candidates there are.
+    pub(crate) len: usize,
+    row: &'a Row,
     places: &'a [[u16; COINS]],
-    table: &'a DistanceTable,
+    rows: &'a RoundedRows,
     real: StateId,
-    candidates: &'a [StateId],
 }
 
 impl RoundedRows {
@@ -69,90 +82,123 @@ impl RoundedRows {
         for (place, state) in order.iter().enumerate() {
             place_of[state.index()] = place as u16;
         }
-        let (mut starts, mut places) = (vec![0], Vec::new());
+        let (mut spans, mut places) = (Vec::new(), Vec::new());
         for state in chain.states() {
-            for sixteen in chain.successors(state).chunks(COINS) {
+            let successors = chain.successors(state);
+            spans.push((places.len() as u32, successors.len() as u32));
+            for sixteen in successors.chunks(COINS) {
                 let place = |i: usize| place_of[sixteen[i.min(sixteen.len() - 1)].index()];
                 places.push(std::array::from_fn(place));
             }
-            starts.push(places.len() as u32);
         }
         Some(Self {
             table,
             order,
-            starts: starts.into(),
+            spans: spans.into(),
             places: places.into(),
-            distances: zeroed_slice_box(states * states),
-            shifts: zeroed_slice_box(states),
+            distances: zeroed_slice_box((states - 1) * states + ROW),
+            rows: zeroed_slice_box(states),
         })
     }
 
     /// The rounded distances from the successors of `previous`, which are the candidates, to the real
-    /// state.
-    #[inline]
-    pub(crate) fn at<'a>(
-        &'a self,
-        previous: StateId,
-        candidates: &'a [StateId],
-        real: StateId,
-    ) -> Rounded<'a> {
-        let states = self.order.len();
-        let row = &self.distances[real.index() * states..][..states];
-        // Whoever sees this number sees all that was written before it.
-        let shift = match self.shifts[real.index()].load(Ordering::Acquire) {
-            0 => self.write(real, row),
-            more => u32::from(more) - 1,
+    /// state. `None` if its row has not been asked for often enough.
+    #[inline(always)]
+    pub(crate) fn at(&self, previous: StateId, real: StateId) -> Option<Rounded<'_>> {
+        // Whoever sees that a row is written sees all that was written before.
+        let seen = self.rows[real.index()].load(Ordering::Acquire);
+        let shift = match seen.checked_sub(WRITTEN) {
+            Some(shift) => shift.into(),
+            None => self.count(real, seen)?,
         };
-        let (start, end) = (self.starts[previous.index()], self.starts[previous.index() + 1]);
-        let places = &self.places[start as usize..end as usize];
-        Rounded { shift, row, places, table: &self.table, real, candidates }
+        let (start, len) = self.spans[previous.index()];
+        let len = len as usize;
+        let places = &self.places[start as usize..][..len.div_ceil(COINS)];
+        Some(Rounded { shift, len, row: self.row(real), places, rows: self, real })
+    }
+
+    #[inline(always)]
+    fn row(&self, of: StateId) -> &Row {
+        self.distances[of.index() * self.order.len()..].first_chunk().expect("there is more of it")
+    }
+
+    /// Counts that this row was asked for, and writes it if that was often enough.
+    #[cold]
+    #[inline(never)]
+    fn count(&self, real: StateId, seen: u8) -> Option<u32> {
+        if seen >= OFTEN {
+            return Some(self.write(real));
+        }
+        // Another thread may have counted, which will do, or written the row.
+        let row = &self.rows[real.index()];
+        let _ = row.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed);
+        None
     }
 
     /// Writes the row of this state, and gives its shift.
-    #[cold]
-    #[inline(never)]
-    fn write(&self, target: StateId, rounded: &[AtomicU16]) -> u32 {
+    fn write(&self, target: StateId) -> u32 {
         let row = self.table.to(target);
         let largest = row.iter().fold(0, |largest, nats| nats.units().max(largest));
         let shift = (u32::BITS - largest.leading_zeros()).saturating_sub(u16::BITS);
-        for (slot, state) in rounded.iter().zip(&self.order) {
+        for (slot, state) in self.row(target).iter().zip(&self.order) {
             slot.store((row[state.index()].units() >> shift) as u16, Ordering::Relaxed);
         }
-        self.shifts[target.index()].store(1 + shift as u8, Ordering::Release);
+        self.rows[target.index()].store(WRITTEN + shift as u8, Ordering::Release);
         shift
     }
 }
 
 impl Rounded<'_> {
-    /// How many candidates there are.
-    pub(crate) fn len(&self) -> usize {
-        self.candidates.len()
-    }
-
-    /// As many sixteens as [`Rounded::read`] reads.
-    #[inline]
-    pub(crate) fn sixteens(&self) -> usize {
-        self.places.len()
-    }
-
-    /// The exact distance of one of them.
-    pub(crate) fn exact(&self, place: usize) -> Nats {
-        self.table.between(self.candidates[place], self.real)
-    }
-
-    /// Reads the distances into the first places of `out`, sixteen at a time. The last sixteen may be
-    /// fewer: one of them is repeated.
+    /// Reads the distances into the first places of `out`, sixteen at a time, and gives them with the
+    /// least of them. The last sixteen may be fewer: one of them is repeated.
     #[inline(always)]
-    pub(crate) fn read(&self, out: &mut Vec<[u16; COINS]>) {
+    pub(crate) fn read<'o>(&self, out: &'o mut Vec<[u16; COINS]>) -> (&'o [[u16; COINS]], u16) {
         // As for coins, it is never made smaller.
         if out.len() < self.places.len() {
             out.resize(self.places.len(), [0; COINS]);
         }
-        for (slots, places) in out.iter_mut().zip(self.places) {
-            for (slot, &place) in slots.iter_mut().zip(places) {
-                *slot = self.row[usize::from(place)].load(Ordering::Relaxed);
+        let out = &mut out[..self.places.len()];
+        let least = Arch::new().dispatch(Read { row: self.row, places: self.places, out });
+        (out, least)
+    }
+
+    /// One of them.
+    #[inline(always)]
+    pub(crate) fn candidate(&self, number: usize) -> StateId {
+        self.rows.order[usize::from(self.places.as_flattened()[number])]
+    }
+
+    /// The exact distance of one of them.
+    pub(crate) fn exact(&self, number: usize) -> Nats {
+        self.rows.table.between(self.candidate(number), self.real)
+    }
+}
+
+/// Reads distances, in whatever vector registers the machine has, and finds the least.
+struct Read<'a> {
+    row: &'a Row,
+    places: &'a [[u16; COINS]],
+    out: &'a mut [[u16; COINS]],
+}
+
+impl WithSimd for Read<'_> {
+    type Output = u16;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> u16 {
+        let Self { row, places, out } = self;
+        let mut least = [u16::MAX; COINS];
+        for (slots, places) in out.iter_mut().zip(places) {
+            let mut distances = [0; COINS];
+            for i in 0..COINS {
+                distances[i] = row[usize::from(places[i])].load(Ordering::Relaxed);
             }
+            for i in 0..COINS {
+                least[i] = least[i].min(distances[i]);
+            }
+            *slots = distances;
         }
+        least.into_iter().fold(u16::MAX, u16::min)
     }
 }
 
@@ -183,27 +229,42 @@ mod tests {
         for table in [model.directed(), model.symmetric()] {
             let rows = RoundedRows::new(chain, table.clone()).unwrap();
             let check = || {
-                let mut out = Vec::new();
+                let mut space = Vec::new();
                 for previous in chain.states() {
                     let candidates = chain.successors(previous);
                     for real in chain.states() {
-                        let rounded = rows.at(previous, candidates, real);
-                        rounded.read(&mut out);
-                        let out = &out[..candidates.len().div_ceil(COINS)];
-                        assert_eq!(out.len(), rounded.sixteens());
-                        let shifted = |place| rounded.exact(place).units() >> rounded.shift;
-                        for (place, &number) in out.as_flattened().iter().enumerate() {
-                            let place = place.min(rounded.len() - 1);
-                            assert_eq!(u32::from(number), shifted(place));
-                            let exact = table.between(candidates[place], real);
-                            assert_eq!(rounded.exact(place), exact);
+                        let mut asked = std::iter::repeat_with(|| rows.at(previous, real));
+                        let rounded = asked.find_map(|found| found).unwrap();
+                        assert_eq!(rounded.len, candidates.len());
+                        let (out, least) = rounded.read(&mut space);
+                        assert_eq!(out.len(), candidates.len().div_ceil(COINS));
+                        assert_eq!(Some(&least), out.as_flattened().iter().min());
+                        for (number, &distance) in out.as_flattened().iter().enumerate() {
+                            let number = number.min(candidates.len() - 1);
+                            assert_eq!(rounded.candidate(number), candidates[number]);
+                            let exact = table.between(candidates[number], real);
+                            assert_eq!(rounded.exact(number), exact);
+                            assert_eq!(u32::from(distance), exact.units() >> rounded.shift);
                         }
                     }
                 }
             };
             std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(check))));
-            let shifted = |shift: &AtomicU8| shift.load(Ordering::Relaxed) > 1;
-            assert!(rows.shifts.iter().all(shifted), "these distances do not fit unshifted");
+            let shifted = |row: &AtomicU8| row.load(Ordering::Relaxed) > WRITTEN;
+            assert!(rows.rows.iter().all(shifted), "these distances do not fit unshifted");
         }
+    }
+
+    /// A row is written when it has been asked for often, and only that one.
+    #[test]
+    fn rows_are_written_once_they_pay() {
+        let model = Model::new(fan()).unwrap();
+        let rows = RoundedRows::new(model.chain(), model.directed().clone()).unwrap();
+        let (previous, real) = (StateId::new(40), StateId::new(7));
+        let asked = (0..).take_while(|_| rows.at(previous, real).is_none()).count();
+        assert_eq!(asked, usize::from(OFTEN));
+        assert!(rows.at(StateId::new(3), real).is_some(), "for every last state");
+        let written = rows.rows.iter().filter(|row| row.load(Ordering::Relaxed) >= WRITTEN);
+        assert_eq!(written.count(), 1);
     }
 }

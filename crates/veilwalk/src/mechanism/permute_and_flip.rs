@@ -28,13 +28,17 @@
 //!
 //! # How it is sampled
 //!
-//! The first accepted candidate in a uniformly random order is a uniformly random one among those
-//! that would be accepted. So every candidate's coin is flipped, and one of the accepted is drawn:
-//! the same distribution, without the order. Coins and the draw are exact, and costs are whole
-//! numbers. Four coins share one word of randomness, sixteen bits each, and the few that sixteen bits
-//! do not settle draw more. Where distances come from a table and are all there is to the costs, coins
-//! are first looked at with rounded distances, which are nearer at hand; a coin they settle has landed
-//! as it would by the exact ones, and the others go on with those.
+//! Exactly as it says: the order is drawn candidate by candidate, each uniformly among those that were
+//! not drawn before, the coin of each is exact, and costs are whole numbers. Of the first sixteen draws
+//! one is nearly always accepted. If none is, the rest of the order need not be drawn: the first that
+//! would be accepted in a uniformly random order is a uniformly random one among all that would be. So
+//! every coin that is left is flipped, and one of the accepted is drawn. With no more than sixteen
+//! candidates all coins are flipped at once, for the same reason.
+//!
+//! Four coins share one word of randomness, sixteen bits each, and the few that sixteen bits do not
+//! settle draw more. Where distances come from a table and are all there is to the costs, coins are
+//! first looked at with rounded distances, which are nearer at hand; a coin they settle has landed as it
+//! would by the exact ones, and the others go on with those.
 
 use std::sync::OnceLock;
 

@@ -6,7 +6,7 @@ use super::{CostScale, Mechanism, Rule, exponential};
 use crate::chain::StateId;
 use crate::distance::Rounded;
 use crate::nats::Nats;
-use crate::random::{COINS, ExpCoin, Flips, RoundedUnit, UnitExponent, Words};
+use crate::random::{COINS, Coins, ExpCoin, Flips, Lanes, RoundedUnit, UnitExponent, Words};
 
 /// Working space for steps, so that they need no memory of their own.
 #[derive(Clone, Debug, Default)]
@@ -30,36 +30,6 @@ impl Scale {
     pub(super) fn new(cost: CostScale) -> Self {
         Self { cost, coin: ExpCoin::new(cost.denominator()), unit: cost.unit_exponent() }
     }
-
-    /// Flips the coins of a step by rounded distances, which have been read, and by exact ones where
-    /// those are not enough. False, with nothing done, if they are of no use at this scale.
-    #[inline]
-    fn flip_by_rounded(
-        &self,
-        rounded: Rounded<'_>,
-        space: &mut Workspace,
-        words: &mut impl Words,
-    ) -> bool {
-        let Some(unit) = self.unit.and_then(|unit| RoundedUnit::new(unit, rounded.shift)) else {
-            return false;
-        };
-        let read = &space.rounded[..rounded.sixteens()];
-        if !space.flips.settle_by_rounded(read, unit) {
-            self.flip_open(rounded, space, words);
-        }
-        true
-    }
-
-    #[cold]
-    fn flip_open(&self, rounded: Rounded<'_>, space: &mut Workspace, words: &mut impl Words) {
-        let cost = |place| self.cost.cost(rounded.exact(place), Nats::ZERO);
-        // The smallest is among those that are smallest when rounded.
-        let all = &space.rounded.as_flattened()[..rounded.len()];
-        let smallest = all.iter().min().expect("every state has a successor");
-        let places = (0..all.len()).filter(|&place| all[place] == *smallest);
-        let least = places.map(cost).min().expect("it is among them");
-        self.coin.flip_open(|place| cost(place) - least, &mut space.flips, words);
-    }
 }
 
 impl Mechanism {
@@ -76,29 +46,39 @@ impl Mechanism {
         workspace: &mut Workspace,
     ) -> StateId {
         let scale = self.scale_after(previous);
-        let candidates = self.model.chain().successors(previous);
-        let taken = match self.design.rule {
+        let candidates = || self.model.chain().successors(previous);
+        let Workspace { flips, rounded, .. } = workspace;
+        match self.design.rule {
             Rule::PermuteAndFlip => {
-                let rounded =
-                    self.rounded.as_deref().map(|rows| rows.at(previous, candidates, real));
-                // Before bits are drawn, so that they are drawn while memory answers.
-                rounded.inspect(|rounded| rounded.read(&mut workspace.rounded));
-                workspace.flips.draw(candidates.len(), words);
-                let by_rounded = |rounded| scale.flip_by_rounded(rounded, workspace, words);
-                if !rounded.is_some_and(by_rounded) {
-                    let least = self.fill_costs(previous, real, scale.cost, workspace);
-                    let Workspace { costs, flips, .. } = workspace;
-                    scale.coin.flip_all(costs, least, flips, words);
+                if let Some(coins) = self.by_rounded(previous, real, scale, rounded) {
+                    return coins.rounded.candidate(scale.coin.take_heads(&coins, flips, words));
                 }
-                workspace.flips.choose(words)
+                let least = self.fill_costs(previous, real, scale.cost, workspace);
+                let Workspace { costs, flips, .. } = workspace;
+                let coins = scale.coin.by_costs(costs, least);
+                candidates()[scale.coin.take_heads(&coins, flips, words)]
             }
             Rule::Exponential => {
                 let least = self.fill_costs(previous, real, scale.cost, workspace);
                 let Workspace { costs, halvings, .. } = workspace;
-                exponential::select(costs, least, &scale.coin, halvings, words)
+                candidates()[exponential::select(costs, least, &scale.coin, halvings, words)]
             }
-        };
-        candidates[taken]
+        }
+    }
+
+    /// The coins of a step by rounded distances, if these are at hand and of use at this scale.
+    #[inline(always)]
+    fn by_rounded<'a>(
+        &'a self,
+        previous: StateId,
+        real: StateId,
+        scale: &Scale,
+        space: &'a mut Vec<[u16; COINS]>,
+    ) -> Option<ByRounded<'a>> {
+        let rounded = self.rounded.as_deref()?.at(previous, real)?;
+        let unit = RoundedUnit::new(scale.unit?, rounded.shift)?;
+        let (distances, least) = rounded.read(space);
+        Some(ByRounded { rounded, distances, least, unit, cost: scale.cost })
     }
 
     /// Puts the costs of all candidates into the workspace, and gives the smallest.
@@ -142,5 +122,46 @@ impl WithSimd for Costs<'_> {
             *out = scale.cost(distance, weight);
             least.min(*out)
         })
+    }
+}
+
+/// The coins of a step by rounded distances first, and by exact ones where those are not enough.
+#[derive(Clone, Copy, Debug)]
+struct ByRounded<'a> {
+    rounded: Rounded<'a>,
+    distances: &'a [[u16; COINS]],
+    least: u16,
+    unit: RoundedUnit,
+    cost: CostScale,
+}
+
+impl Coins for ByRounded<'_> {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.rounded.len
+    }
+
+    #[inline(always)]
+    fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
+        let all = self.distances.as_flattened();
+        let mut distances = [0; COINS];
+        for i in 0..COINS {
+            distances[i] = all[usize::from(places[i])];
+        }
+        self.unit.decide(&distances, self.least, bits)
+    }
+
+    #[inline(always)]
+    fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes {
+        self.unit.decide(&self.distances[sixteen], self.least, bits)
+    }
+
+    #[cold]
+    fn exponent(&self, place: usize) -> u64 {
+        let cost = |place| self.cost.cost(self.rounded.exact(place), Nats::ZERO);
+        // The smallest is among those that are smallest when rounded.
+        let all = &self.distances.as_flattened()[..self.count()];
+        let least = (0..all.len()).filter(|&place| all[place] == self.least).map(cost).min();
+        cost(place) - least.expect("it is among them")
     }
 }

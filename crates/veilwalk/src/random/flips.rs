@@ -1,16 +1,79 @@
-//! Many coins flipped together, sixteen at a time, and one of those that land heads.
+//! One of many coins that land heads, each of them as likely.
 //!
-//! Four coins share a word of randomness, sixteen bits each, and nearly all are settled by those: by
-//! exact exponents, or by rounded ones where only these are at hand. The few that are left open go on,
-//! each with a word of its own, so that how a coin lands depends neither on what was enough to settle
-//! another nor on whether exponents were rounded at first.
+//! That is the first one to land heads when they are flipped in a uniformly random order, and it is
+//! also a uniformly random one of those that would land heads if all were flipped. Both are used:
+//! [a few are flipped in random order](super::visits), and one of them nearly always lands heads; if
+//! none does, all that are left are flipped together.
+//!
+//! Sixteen are looked at together, with sixteen bits of randomness each, which settle nearly all: by
+//! exact exponents, or by rounded ones where these are nearer at hand. The few that are left open go
+//! on, each with a word of its own, so that how a coin lands depends neither on what was enough to
+//! settle another nor on whether exponents were rounded at first.
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::sixteen_bits::{COINS, Lanes, RoundedUnit, SixteenBits, bits};
+use super::sixteen_bits::{COINS, Lanes, SixteenBits, bits};
+use super::visits::Visits;
 use super::{ExpCoin, Words, uniform_below_starting};
 
-/// Coins that are flipped together, sixteen at a time: the first bits of each, and how they landed.
+/// Coins of which each lands heads with a probability `exp(-a/b)`, with `a` zero for one at least.
+pub(crate) trait Coins {
+    /// How many there are; at least one.
+    fn count(&self) -> usize;
+
+    /// What the first sixteen bits say of the coins at these places.
+    fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes;
+
+    /// The same for the coins from `16·sixteen` on. Beyond the last one, anything.
+    fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes;
+
+    /// The exponent `a` of one of them.
+    fn exponent(&self, place: usize) -> u64;
+}
+
+/// Coins with the probabilities `exp(-(cost - least)/b)`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByCosts<'a> {
+    bits: SixteenBits,
+    costs: &'a [u64],
+    least: u64,
+}
+
+impl Coins for ByCosts<'_> {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.costs.len()
+    }
+
+    #[inline(always)]
+    fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
+        let mut costs = [0; COINS];
+        for i in 0..COINS {
+            costs[i] = self.costs[usize::from(places[i])];
+        }
+        self.bits.decide(&costs, self.least, bits)
+    }
+
+    #[inline(always)]
+    fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes {
+        let (sixteens, rest) = self.costs.as_chunks();
+        match sixteens.get(sixteen) {
+            Some(costs) => self.bits.decide(costs, self.least, bits),
+            None => {
+                let mut costs = [self.least; COINS];
+                costs[..rest.len()].copy_from_slice(rest);
+                self.bits.decide(&costs, self.least, bits)
+            }
+        }
+    }
+
+    #[inline]
+    fn exponent(&self, place: usize) -> u64 {
+        self.costs[place] - self.least
+    }
+}
+
+/// All coins, flipped together: the first bits of each, and how they landed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flips {
     coins: usize,
@@ -34,7 +97,7 @@ impl Flips {
     /// Draws the first sixteen bits of this many coins, and a word to choose by. Four coins share one
     /// word, and more than that is hardly ever needed.
     #[inline]
-    pub(crate) fn draw(&mut self, coins: usize, words: &mut impl Words) {
+    pub(super) fn draw(&mut self, coins: usize, words: &mut impl Words) {
         self.coins = coins;
         // One more, in which there is room for the word to choose by. It is never made smaller, since
         // that would be done one way or the other at random, which processors cannot foresee.
@@ -48,37 +111,19 @@ impl Flips {
         self.choice = drawn[drawn.len() - 1];
     }
 
-    /// Tries to settle all coins by numbers of which only a rounded value is known, in these units;
-    /// the probability of each is `exp(-x)`, with `x` what it is above the smallest. Whether that was
-    /// enough: the others are left open.
+    /// Settles the coins as far as sixteen bits do, and says whether that is all of them.
     #[inline]
-    pub(crate) fn settle_by_rounded(
-        &mut self,
-        rounded: &[[u16; COINS]],
-        unit: RoundedUnit,
-    ) -> bool {
-        Arch::new().dispatch(DecideByRounded { flips: self, rounded, unit })
+    pub(super) fn settle(&mut self, coins: &impl Coins) -> bool {
+        Arch::new().dispatch(Settle { flips: self, coins })
     }
 
-    /// Settles the coins as far as sixteen bits do, and says whether that is all of them. `decide` is
-    /// asked for one sixteen after the other.
-    #[inline(always)]
-    fn settle(&mut self, decide: impl Fn(usize, &[u64; 4]) -> Lanes) -> bool {
-        let count = self.coins.div_ceil(COINS);
-        let (sixteens, words) = (&mut self.sixteens[..count], &self.words[..count]);
-        // The last sixteen may be fewer.
-        let last = u16::MAX >> (count * COINS - self.coins);
-        let (mut heads_of_all, mut any_open) = (0u32, 0);
-        for i in 0..count {
-            let lanes = decide(i, &words[i]);
-            let there = if i + 1 == count { last } else { u16::MAX };
-            let (heads, open) = (bits(&lanes.heads) & there, bits(&lanes.open) & there);
-            sixteens[i] = Sixteen { heads, open };
-            heads_of_all = heads_of_all.wrapping_add(heads.count_ones());
-            any_open |= open;
-        }
-        self.heads = heads_of_all;
-        any_open == 0
+    /// Leaves out a coin that is settled already, and has landed tails.
+    pub(super) fn leave_out(&mut self, place: usize) {
+        let sixteen = &mut self.sixteens[place / COINS];
+        let bit = 1 << (place % COINS);
+        self.heads -= u32::from(sixteen.heads & bit != 0);
+        sixteen.heads &= !bit;
+        sixteen.open &= !bit;
     }
 
     /// The place of a uniformly random one of those that landed heads.
@@ -87,7 +132,7 @@ impl Flips {
     ///
     /// If none did.
     #[inline]
-    pub(crate) fn choose(&self, words: &mut impl Words) -> usize {
+    pub(super) fn choose(&self, words: &mut impl Words) -> usize {
         self.place_of_heads(uniform_below_starting(self.choice, words, self.heads.into()) as u32)
     }
 
@@ -109,164 +154,327 @@ impl Flips {
     }
 }
 
+/// What sixteen bits say of all coins, in whatever vector registers the machine has, and whether that
+/// settles all.
+struct Settle<'a, C> {
+    flips: &'a mut Flips,
+    coins: &'a C,
+}
+
+impl<C: Coins> WithSimd for Settle<'_, C> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        let Self { flips, coins } = self;
+        let count = flips.coins.div_ceil(COINS);
+        let (sixteens, words) = (&mut flips.sixteens[..count], &flips.words[..count]);
+        // The last sixteen may be fewer.
+        let last = u16::MAX >> (count * COINS - flips.coins);
+        let (mut heads_of_all, mut any_open) = (0u32, 0);
+        for i in 0..count {
+            let lanes = coins.look_from(i, &words[i]);
+            let there = if i + 1 == count { last } else { u16::MAX };
+            let (heads, open) = (bits(&lanes.heads) & there, bits(&lanes.open) & there);
+            sixteens[i] = Sixteen { heads, open };
+            heads_of_all = heads_of_all.wrapping_add(heads.count_ones());
+            any_open |= open;
+        }
+        flips.heads = heads_of_all;
+        any_open == 0
+    }
+}
+
+/// A word for each coin that sixteen bits may leave open, by its number. Each has its own, whether it
+/// is asked for or not; they are asked for in order.
+pub(super) struct FurtherWords<'a, W> {
+    words: &'a mut W,
+    drawn: usize,
+    last: u64,
+}
+
+impl<'a, W: Words> FurtherWords<'a, W> {
+    pub(super) fn new(words: &'a mut W) -> Self {
+        Self { words, drawn: 0, last: 0 }
+    }
+
+    fn at(&mut self, number: usize) -> u64 {
+        while self.drawn <= number {
+            self.last = self.words.word();
+            self.drawn += 1;
+        }
+        self.last
+    }
+}
+
 impl ExpCoin {
-    /// Flips a coin for each of these costs, heads with probability `exp(-(cost - least)/b)`; none is
-    /// below `least`. Their first bits are [drawn](Flips::draw) already.
+    /// The coins of candidates with these costs, of which none is below `least`.
     #[inline]
-    pub(crate) fn flip_all(
+    pub(crate) fn by_costs<'a>(&self, costs: &'a [u64], least: u64) -> ByCosts<'a> {
+        ByCosts { bits: self.sixteen_bits(), costs, least }
+    }
+
+    /// The place of one of the coins that land heads, each of them as likely. Their exponents are over
+    /// the denominator of this one.
+    #[inline]
+    pub(crate) fn take_heads(
         &self,
-        costs: &[u64],
-        least: u64,
+        coins: &impl Coins,
         flips: &mut Flips,
         words: &mut impl Words,
-    ) {
-        let decide = Decide { flips, bits: self.sixteen_bits(), costs, least };
-        if !Arch::new().dispatch(decide) {
-            self.flip_open(|i| costs[i] - least, flips, words);
+    ) -> usize {
+        match Visits::draw(coins.count(), words) {
+            Some(visits) => visits
+                .first_heads(coins)
+                .unwrap_or_else(|| self.look_further(visits, coins, flips, words)),
+            None => self.flip_all(coins, flips, words),
         }
     }
 
-    /// Goes on with the coins that sixteen bits have not settled; `exponent` gives the `a` of each.
+    /// The same by flipping all of them.
+    #[inline]
+    fn flip_all(&self, coins: &impl Coins, flips: &mut Flips, words: &mut impl Words) -> usize {
+        flips.draw(coins.count(), words);
+        if !flips.settle(coins) {
+            self.flip_open(coins, flips, 0, &mut FurtherWords::new(words));
+        }
+        flips.choose(words)
+    }
+
+    /// The same where sixteen bits did not find the first heads of these visits.
     #[cold]
     #[inline(never)]
-    pub(crate) fn flip_open(
+    fn look_further(
         &self,
-        exponent: impl Fn(usize) -> u64,
+        visits: Visits,
+        coins: &impl Coins,
         flips: &mut Flips,
         words: &mut impl Words,
+    ) -> usize {
+        // These are drawn in any case, and before any further words, so that they are always the same.
+        flips.draw(coins.count(), words);
+        let mut further = FurtherWords::new(words);
+        let looked = visits.look(coins);
+        let mut tails = 0u16;
+        for visit in (0..COINS).filter(|visit| looked.fair >> visit & 1 == 1) {
+            // Where there are tails for certain it does not matter whether another one has been before.
+            let may_be_heads = (looked.heads | looked.open) >> visit & 1 == 1;
+            if may_be_heads && looked.same_place(visit) & tails == 0 {
+                let place = looked.places[visit].into();
+                let open = looked.open >> visit & 1 == 1;
+                let beginning = visits.beginning(visit);
+                let mut flip =
+                    || self.flip_further(beginning, coins.exponent(place), visit, &mut further);
+                if !open || flip() {
+                    return place;
+                }
+            }
+            tails |= 1 << visit;
+        }
+        // No coin that was visited lands heads: the first one is among all others.
+        let settled = flips.settle(coins);
+        for visit in (0..COINS).filter(|visit| tails >> visit & 1 == 1) {
+            flips.leave_out(looked.places[visit].into());
+        }
+        if !settled {
+            self.flip_open(coins, flips, COINS, &mut further);
+        }
+        flips.choose(words)
+    }
+
+    /// Goes on with the coins that sixteen bits have not settled; the further word of the first has
+    /// the number `from`.
+    #[cold]
+    #[inline(never)]
+    fn flip_open<W: Words>(
+        &self,
+        coins: &impl Coins,
+        flips: &mut Flips,
+        from: usize,
+        further: &mut FurtherWords<'_, W>,
     ) {
-        // Each coin has a word of its own, whether it is open or not, so that how a coin lands does not
-        // depend on what was enough to settle another.
-        let (mut later, mut drawn) = (0, 0);
         let sixteens = flips.words.iter().zip(&mut flips.sixteens);
         for ((beginnings, lands), first) in sixteens.zip((0..flips.coins).step_by(COINS)) {
             for i in (0..COINS).filter(|i| lands.open >> i & 1 == 1) {
-                while drawn <= first + i {
-                    later = words.word();
-                    drawn += 1;
-                }
-                let beginning = beginnings[i / 4] >> (16 * (i % 4)) & 0xffff;
-                let number = beginning << 48 | later >> 16;
-                let a = exponent(first + i);
-                let heads = a == 0 || self.flip_later(number, 0, a, words);
+                let beginning = (beginnings[i / 4] >> (16 * (i % 4))) as u16;
+                let place = first + i;
+                let a = coins.exponent(place);
+                let heads = self.flip_further(beginning, a, from + place, further);
                 lands.heads |= u16::from(heads) << i;
                 flips.heads += u32::from(heads);
             }
         }
     }
-}
 
-/// What sixteen bits say of coins, in whatever vector registers the machine has, and whether that
-/// settles all.
-struct Decide<'a> {
-    flips: &'a mut Flips,
-    bits: SixteenBits,
-    costs: &'a [u64],
-    least: u64,
-}
-
-impl WithSimd for Decide<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
-        let Self { flips, bits, costs, least } = self;
-        let (sixteens, rest) = costs.as_chunks();
-        let mut last = [least; COINS];
-        last[..rest.len()].copy_from_slice(rest);
-        flips.settle(|i, words| bits.decide(sixteens.get(i).unwrap_or(&last), least, words))
-    }
-}
-
-/// The same by rounded numbers.
-struct DecideByRounded<'a> {
-    flips: &'a mut Flips,
-    rounded: &'a [[u16; COINS]],
-    unit: RoundedUnit,
-}
-
-impl WithSimd for DecideByRounded<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
-        let Self { flips, rounded, unit } = self;
-        let mut least = [u16::MAX; COINS];
-        for sixteen in rounded {
-            least.iter_mut().zip(sixteen).for_each(|(least, rounded)| *least = *rounded.min(least));
-        }
-        let least = least.into_iter().fold(u16::MAX, u16::min);
-        flips.settle(|i, words| unit.decide(&rounded[i], least, words))
+    /// Goes on with one coin that these sixteen bits have not settled.
+    fn flip_further<W: Words>(
+        &self,
+        beginning: u16,
+        a: u64,
+        number: usize,
+        further: &mut FurtherWords<'_, W>,
+    ) -> bool {
+        let first = u64::from(beginning) << 48 | further.at(number) >> 16;
+        a == 0 || self.flip_later(first, 0, a, further.words)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::random::{Given, Source, UnitExponent};
+    use std::collections::{BTreeMap, BTreeSet};
 
-    /// Coins flipped together are those flipped one by one, with the same bits: by exact costs, and by
-    /// rounded ones with the exact ones behind them.
+    use super::*;
+    use crate::random::{Given, RoundedUnit, Source, Stream, UnitExponent, uniform_below};
+
+    /// Coins by numbers that are rounded at first, as a step has them.
+    struct ByRounded<'a> {
+        rounded: Vec<[u16; COINS]>,
+        least: u16,
+        unit: RoundedUnit,
+        exact: ByCosts<'a>,
+    }
+
+    impl Coins for ByRounded<'_> {
+        fn count(&self) -> usize {
+            self.exact.count()
+        }
+
+        fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
+            let rounded = self.rounded.as_flattened();
+            self.unit.decide(&places.map(|place| rounded[usize::from(place)]), self.least, bits)
+        }
+
+        fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes {
+            self.unit.decide(&self.rounded[sixteen], self.least, bits)
+        }
+
+        fn exponent(&self, place: usize) -> u64 {
+            self.exact.exponent(place)
+        }
+    }
+
+    /// All words that some coins may need, by what they are for.
+    struct Bits {
+        visits: Vec<u16>,
+        beginnings_of_visits: Vec<u16>,
+        beginnings: Vec<u16>,
+        choice: u64,
+        further: Vec<u64>,
+    }
+
+    impl Bits {
+        /// In the order in which they are drawn.
+        fn words(&self, coins: usize) -> Vec<u64> {
+            let four = |four: &[u16]| four.iter().rev().fold(0, |w, &b| w << 16 | u64::from(b));
+            let of = |all: &[u16]| all.chunks(4).map(four).collect::<Vec<_>>();
+            let visits = [of(&self.visits), of(&self.beginnings_of_visits)].concat();
+            let visits = if coins > COINS { visits } else { Vec::new() };
+            [visits, of(&self.beginnings), vec![self.choice], self.further.clone()].concat()
+        }
+    }
+
+    /// The same, one coin after the other and without haste: the place, and whether it was visited and
+    /// a visit before it was passed over.
+    fn oracle(coin: &ExpCoin, costs: &[u64], least: u64, bits: &Bits) -> (usize, (bool, bool)) {
+        let flip = |place: usize, beginning: u16, further: usize| {
+            let first = u64::from(beginning) << 48 | bits.further[further] >> 16;
+            coin.flip(costs[place] - least, &mut Given(vec![first]))
+        };
+        let mut visited = BTreeSet::new();
+        let (mut visits, mut passed_over) = (0, false);
+        if costs.len() > COINS {
+            visits = COINS;
+            for (i, &number) in bits.visits.iter().enumerate() {
+                let product = u32::from(number) * costs.len() as u32;
+                let fair = product % 65536 >= 65536 % costs.len() as u32;
+                let place = (product / 65536) as usize;
+                if !fair || !visited.insert(place) {
+                    passed_over = true;
+                } else if flip(place, bits.beginnings_of_visits[i], i) {
+                    return (place, (true, passed_over));
+                }
+            }
+        }
+        let left = (0..costs.len()).filter(|place| !visited.contains(place));
+        let heads: Vec<usize> =
+            left.filter(|&place| flip(place, bits.beginnings[place], visits + place)).collect();
+        let chosen = uniform_below_starting(bits.choice, &mut Given(vec![]), heads.len() as u64);
+        (heads[chosen as usize], (false, passed_over))
+    }
+
+    /// Which coin is taken is the same with sixteen at a time as with one after the other, by exact
+    /// costs, and by rounded ones with exact ones behind them.
     #[test]
     fn many_coins_are_many_single_coins() {
         let mut words = Source::seeded(13).words_for_tests();
-        let (mut flips, mut again) = (Flips::default(), Flips::default());
-        let (mut settled_late, mut settled_by_rounded, mut tried_rounded) = (0, 0, 0);
-        for round in 0..20_000 {
+        let mut flips = Flips::default();
+        let mut ways = BTreeMap::new();
+        let (mut longer, mut by_rounded, mut longer_by_rounded) = (0, 0, 0);
+        for round in 0..40_000 {
             // Numbers of which sixteen bits are left when they are rounded, up to some nats.
             let shift = (words.word() % 12) as u32;
             let factor = 1 + (words.word() % 1_000) as u32;
             let nats = 1 + words.word() % 40;
             let coin = ExpCoin::new((u64::from(factor) << (16 + shift)) / nats + 1);
-            let inverse = 1.0 / coin.denominator() as f64;
-            let n = 1 + words.word() as usize % 70;
+            let n = 1 + uniform_below(&mut words, [16, 30, 300][round % 3]) as usize;
             let numbers: Vec<u64> = (0..n).map(|_| words.word() >> (48 - shift)).collect();
             let costs: Vec<u64> = numbers.iter().map(|d| d * u64::from(factor)).collect();
             let least = *costs.iter().min().expect("at least one");
             // Anywhere, or near the threshold.
-            let beginning = |&cost: &u64| {
-                let p = (-((cost - least) as f64) * inverse).exp() * 65536.0;
+            let beginning = |cost: u64, words: &mut Stream| {
+                let p = (-((cost - least) as f64) / coin.denominator() as f64).exp() * 65536.0;
                 let near = p + (words.word() % 64) as f64 - 32.0;
                 if round % 2 == 0 { words.word() as u16 } else { near as u16 }
             };
-            let beginnings: Vec<u16> = costs.iter().map(beginning).collect();
-            let four = |four: &[u16]| four.iter().rev().fold(0, |w, &b| w << 16 | u64::from(b));
-            let first: Vec<u64> = beginnings.chunks(4).map(four).chain([words.word()]).collect();
-            let later: Vec<u64> = (0..n).map(|_| words.word()).collect();
-            let all = [first.clone(), later.clone()].concat();
+            let visits: Vec<u16> = (0..COINS).map(|_| words.word() as u16).collect();
+            let at = |&number: &u16| costs[(u32::from(number) * n as u32 / 65536) as usize];
+            let bits = Bits {
+                beginnings_of_visits: visits.iter().map(|v| beginning(at(v), &mut words)).collect(),
+                visits,
+                beginnings: costs.iter().map(|&cost| beginning(cost, &mut words)).collect(),
+                choice: words.word(),
+                further: (0..COINS + n).map(|_| words.word()).collect(),
+            };
+            let (expected, way) = oracle(&coin, &costs, least, &bits);
+            *ways.entry(way).or_insert(0) += usize::from(n > COINS);
 
-            let single = (0..n).filter(|&i| {
-                let first = u64::from(beginnings[i]) << 48 | later[i] >> 16;
-                coin.flip(costs[i] - least, &mut Given(vec![first]))
-            });
-            let single: Vec<usize> = single.collect();
-            let places = |f: &Flips| (0..f.heads).map(|k| f.place_of_heads(k)).collect::<Vec<_>>();
-
-            let mut given = Given(all.clone());
-            flips.draw(n, &mut given);
-            coin.flip_all(&costs, least, &mut flips, &mut given);
-            settled_late += all.len() - given.0.len() - first.len();
-            assert_eq!(places(&flips), single);
-            assert_eq!(flips.choice, *first.last().expect("never empty"));
+            let mut given = Given(bits.words(n));
+            let all = given.0.len();
+            let exact = coin.by_costs(&costs, least);
+            assert_eq!(coin.take_heads(&exact, &mut flips, &mut given), expected, "{way:?}");
+            longer += usize::from(all - given.0.len() > 8);
 
             let unit = UnitExponent::new(factor, coin.denominator());
             let Some(unit) = unit.and_then(|unit| RoundedUnit::new(unit, shift)) else { continue };
-            let mut rounded = vec![[(numbers[n - 1] >> shift) as u16; COINS]; n.div_ceil(COINS)];
+            let mut rounded = vec![[0; COINS]; n.div_ceil(COINS)];
             for (slot, d) in rounded.as_flattened_mut().iter_mut().zip(&numbers) {
                 *slot = (d >> shift) as u16;
             }
-            let mut given = Given(all);
-            again.draw(n, &mut given);
-            tried_rounded += 1;
-            if again.settle_by_rounded(&rounded, unit) {
-                settled_by_rounded += 1;
-            } else {
-                coin.flip_open(|i| costs[i] - least, &mut again, &mut given);
-            }
-            assert_eq!(places(&again), single);
+            let least = ((least / u64::from(factor)) >> shift) as u16;
+            let mut given = Given(bits.words(n));
+            let coins = ByRounded { rounded, least, unit, exact };
+            assert_eq!(coin.take_heads(&coins, &mut flips, &mut given), expected, "{way:?}");
+            by_rounded += 1;
+            longer_by_rounded += usize::from(all - given.0.len() > 8);
         }
-        assert!((10_000..1_000_000).contains(&settled_late), "{settled_late}");
-        assert!(tried_rounded > 10_000, "{tried_rounded}");
-        assert!(settled_by_rounded > tried_rounded / 3, "{settled_by_rounded} of {tried_rounded}");
+        assert_eq!(ways.len(), 4, "{ways:?}");
+        assert!(ways.values().all(|&rounds| rounds > 500), "{ways:?}");
+        assert!(by_rounded > 20_000, "{by_rounded}");
+        assert!((5_000..35_000).contains(&longer), "{longer}");
+        assert!((5_000..by_rounded - 5_000).contains(&longer_by_rounded), "{longer_by_rounded}");
+    }
+
+    /// More than sixteen bits can number, of which only one can land heads.
+    #[test]
+    fn very_many_coins() {
+        let mut words = Source::seeded(14).words_for_tests();
+        let mut flips = Flips::default();
+        let coin = ExpCoin::new(1 << 20);
+        for (n, certain) in [(65_535, 40_000), (65_536, 65_535), (100_000, 70_123)] {
+            let mut costs = vec![1 << 40; n];
+            costs[certain] = 5;
+            let taken = coin.take_heads(&coin.by_costs(&costs, 5), &mut flips, &mut words);
+            assert_eq!(taken, certain);
+        }
     }
 }

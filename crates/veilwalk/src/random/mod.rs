@@ -12,12 +12,13 @@ mod flips;
 mod index;
 mod sixteen_bits;
 mod source;
+mod visits;
 
 pub use coin::ExpCoin;
-pub(crate) use flips::Flips;
+pub(crate) use flips::{Coins, Flips};
 pub use index::uniform_below;
 use index::uniform_below_starting;
-pub(crate) use sixteen_bits::{COINS, RoundedUnit, UnitExponent};
+pub(crate) use sixteen_bits::{COINS, Lanes, RoundedUnit, UnitExponent};
 pub use source::{
     Randomness, Secret, SecretTooShort, Source, SourceKind, Stream, Unavailable, WalkKey,
 };

@@ -146,7 +146,7 @@ impl RoundedUnit {
     /// Coins with the probabilities `exp(-x)`, where `x` is the difference of a number that was
     /// rounded down to these units and the one that was rounded down to `least`, the smallest.
     #[inline(always)]
-    pub(super) fn decide(self, rounded: &[u16; COINS], least: u16, words: &[u64; 4]) -> Lanes {
+    pub(crate) fn decide(self, rounded: &[u16; COINS], least: u16, words: &[u64; 4]) -> Lanes {
         let mut halvings = [0u32; COINS];
         for (halvings, rounded) in halvings.iter_mut().zip(rounded) {
             let excess = u32::from(rounded.wrapping_sub(least));
@@ -177,7 +177,7 @@ impl UnitExponent {
 
 /// What sixteen bits say of each coin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lanes {
+pub(crate) struct Lanes {
     /// A one for those that land heads for certain.
     pub(super) heads: [u8; COINS],
     /// A one for those that are open.
@@ -189,10 +189,7 @@ impl Lanes {
     /// units of 2⁻¹⁶ of itself.
     #[inline(always)]
     fn new(halvings: &[u32; COINS], words: &[u64; 4], slack: u32) -> Self {
-        let mut beginnings = [0u16; COINS];
-        for (i, beginning) in beginnings.iter_mut().enumerate() {
-            *beginning = (words[i / 4] >> (16 * (i % 4))) as u16;
-        }
+        let beginnings = quarters(words);
         let (mut heads, mut open) = ([0u8; COINS], [0u8; COINS]);
         for i in 0..COINS {
             let probability = exp2_of_minus(halvings[i]);
@@ -217,6 +214,16 @@ fn exp2_of_minus(halvings: u32) -> u32 {
     let inner = 45_305u32.wrapping_sub(times(inner));
     let mantissa = 65_532u32.wrapping_sub(times(inner));
     mantissa >> (halvings >> FRACTION_BITS).min(31)
+}
+
+/// The quarters of these words, the lowest of each first.
+#[inline(always)]
+pub(super) fn quarters(words: &[u64; 4]) -> [u16; COINS] {
+    let mut bytes = *words;
+    bytes.iter_mut().for_each(|word| *word = word.to_le());
+    let mut quarters: [u16; COINS] = bytemuck::cast(bytes);
+    quarters.iter_mut().for_each(|quarter| *quarter = u16::from_le(*quarter));
+    quarters
 }
 
 /// Zeros and ones as bits, the first one the lowest.
