@@ -44,7 +44,7 @@ const ROW: usize = 1 << 16;
 
 /// How often a row is asked for before it is written, which takes about as long as it saves in as many
 /// steps: so never much more than twice the least time is spent.
-const OFTEN: u8 = 60;
+const OFTEN: u8 = 40;
 const WRITTEN: u8 = 128;
 
 /// The distances of a step's candidates, shifted to the right.
