@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 
 use bytemuck::allocation::zeroed_slice_box;
-use pulp::{Arch, Simd, WithSimd};
 
 use super::DistanceTable;
 use crate::chain::{Chain, StateId};
@@ -149,17 +148,26 @@ impl RoundedRows {
 }
 
 impl Rounded<'_> {
-    /// Reads the distances into the first places of `out`, sixteen at a time, and gives them with the
-    /// least of them. The last sixteen may be fewer: one of them is repeated.
+    /// Reads the distances into the first places of `out`, sixteen at a time, and gives the least of
+    /// them. The last sixteen may be fewer: one of them is repeated.
     #[inline(always)]
-    pub(crate) fn read<'o>(&self, out: &'o mut Vec<[u16; COINS]>) -> (&'o [[u16; COINS]], u16) {
+    pub(crate) fn read(&self, out: &mut Vec<[u16; COINS]>) -> u16 {
         // As for coins, it is never made smaller.
         if out.len() < self.places.len() {
             out.resize(self.places.len(), [0; COINS]);
         }
-        let out = &mut out[..self.places.len()];
-        let least = Arch::new().dispatch(Read { row: self.row, places: self.places, out });
-        (out, least)
+        let mut least = [u16::MAX; COINS];
+        for (slots, places) in out.iter_mut().zip(self.places) {
+            let mut distances = [0; COINS];
+            for i in 0..COINS {
+                distances[i] = self.row[usize::from(places[i])].load(Ordering::Relaxed);
+            }
+            for i in 0..COINS {
+                least[i] = least[i].min(distances[i]);
+            }
+            *slots = distances;
+        }
+        least.into_iter().fold(u16::MAX, u16::min)
     }
 
     /// One of them.
@@ -171,34 +179,6 @@ impl Rounded<'_> {
     /// The exact distance of one of them.
     pub(crate) fn exact(&self, number: usize) -> Nats {
         self.rows.table.between(self.candidate(number), self.real)
-    }
-}
-
-/// Reads distances, in whatever vector registers the machine has, and finds the least.
-struct Read<'a> {
-    row: &'a Row,
-    places: &'a [[u16; COINS]],
-    out: &'a mut [[u16; COINS]],
-}
-
-impl WithSimd for Read<'_> {
-    type Output = u16;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> u16 {
-        let Self { row, places, out } = self;
-        let mut least = [u16::MAX; COINS];
-        for (slots, places) in out.iter_mut().zip(places) {
-            let mut distances = [0; COINS];
-            for i in 0..COINS {
-                distances[i] = row[usize::from(places[i])].load(Ordering::Relaxed);
-            }
-            for i in 0..COINS {
-                least[i] = least[i].min(distances[i]);
-            }
-            *slots = distances;
-        }
-        least.into_iter().fold(u16::MAX, u16::min)
     }
 }
 
@@ -236,8 +216,8 @@ mod tests {
                         let mut asked = std::iter::repeat_with(|| rows.at(previous, real));
                         let rounded = asked.find_map(|found| found).unwrap();
                         assert_eq!(rounded.len, candidates.len());
-                        let (out, least) = rounded.read(&mut space);
-                        assert_eq!(out.len(), candidates.len().div_ceil(COINS));
+                        let least = rounded.read(&mut space);
+                        let out = &space[..candidates.len().div_ceil(COINS)];
                         assert_eq!(Some(&least), out.as_flattened().iter().min());
                         for (number, &distance) in out.as_flattened().iter().enumerate() {
                             let number = number.min(candidates.len() - 1);

@@ -29,11 +29,11 @@
 //! # How it is sampled
 //!
 //! Exactly as it says: the order is drawn candidate by candidate, each uniformly among those that were
-//! not drawn before, the coin of each is exact, and costs are whole numbers. Of the first sixteen draws
-//! one is nearly always accepted. If none is, the rest of the order need not be drawn: the first that
-//! would be accepted in a uniformly random order is a uniformly random one among all that would be. So
-//! every coin that is left is flipped, and one of the accepted is drawn. With no more than sixteen
-//! candidates all coins are flipped at once, for the same reason.
+//! not drawn before, the coin of each is exact, and costs are whole numbers. Of the first sixteen or
+//! thirty-two draws one is nearly always accepted. If none is, the rest of the order need not be drawn:
+//! the first that would be accepted in a uniformly random order is a uniformly random one among all
+//! that would be. So every coin that is left is flipped, and one of the accepted is drawn. With no more
+//! than sixteen candidates all coins are flipped at once, for the same reason.
 //!
 //! Four coins share one word of randomness, sixteen bits each, and the few that sixteen bits do not
 //! settle draw more. Where distances come from a table and are all there is to the costs, coins are

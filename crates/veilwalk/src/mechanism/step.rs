@@ -50,13 +50,14 @@ impl Mechanism {
         let Workspace { flips, rounded, .. } = workspace;
         match self.design.rule {
             Rule::PermuteAndFlip => {
-                if let Some(coins) = self.by_rounded(previous, real, scale, rounded) {
-                    return coins.rounded.candidate(scale.coin.take_heads(&coins, flips, words));
+                if let Some(mut coins) = self.by_rounded(previous, real, scale, rounded) {
+                    let taken = scale.coin.take_heads(&mut coins, flips, words);
+                    return coins.rounded.candidate(taken);
                 }
                 let least = self.fill_costs(previous, real, scale.cost, workspace);
                 let Workspace { costs, flips, .. } = workspace;
-                let coins = scale.coin.by_costs(costs, least);
-                candidates()[scale.coin.take_heads(&coins, flips, words)]
+                let mut coins = scale.coin.by_costs(costs, least);
+                candidates()[scale.coin.take_heads(&mut coins, flips, words)]
             }
             Rule::Exponential => {
                 let least = self.fill_costs(previous, real, scale.cost, workspace);
@@ -77,8 +78,7 @@ impl Mechanism {
     ) -> Option<ByRounded<'a>> {
         let rounded = self.rounded.as_deref()?.at(previous, real)?;
         let unit = RoundedUnit::new(scale.unit?, rounded.shift)?;
-        let (distances, least) = rounded.read(space);
-        Some(ByRounded { rounded, distances, least, unit, cost: scale.cost })
+        Some(ByRounded { rounded, space, least: 0, unit, cost: scale.cost })
     }
 
     /// Puts the costs of all candidates into the workspace, and gives the smallest.
@@ -126,10 +126,11 @@ impl WithSimd for Costs<'_> {
 }
 
 /// The coins of a step by rounded distances first, and by exact ones where those are not enough.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct ByRounded<'a> {
     rounded: Rounded<'a>,
-    distances: &'a [[u16; COINS]],
+    /// The distances, once they are read.
+    space: &'a mut Vec<[u16; COINS]>,
     least: u16,
     unit: RoundedUnit,
     cost: CostScale,
@@ -142,8 +143,13 @@ impl Coins for ByRounded<'_> {
     }
 
     #[inline(always)]
+    fn read(&mut self) {
+        self.least = self.rounded.read(self.space);
+    }
+
+    #[inline(always)]
     fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
-        let all = self.distances.as_flattened();
+        let all = self.space.as_flattened();
         let mut distances = [0; COINS];
         for i in 0..COINS {
             distances[i] = all[usize::from(places[i])];
@@ -153,14 +159,14 @@ impl Coins for ByRounded<'_> {
 
     #[inline(always)]
     fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes {
-        self.unit.decide(&self.distances[sixteen], self.least, bits)
+        self.unit.decide(&self.space[sixteen], self.least, bits)
     }
 
     #[cold]
     fn exponent(&self, place: usize) -> u64 {
         let cost = |place| self.cost.cost(self.rounded.exact(place), Nats::ZERO);
         // The smallest is among those that are smallest when rounded.
-        let all = &self.distances.as_flattened()[..self.count()];
+        let all = &self.space.as_flattened()[..self.count()];
         let least = (0..all.len()).filter(|&place| all[place] == self.least).map(cost).min();
         cost(place) - least.expect("it is among them")
     }

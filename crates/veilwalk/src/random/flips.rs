@@ -13,13 +13,16 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::sixteen_bits::{COINS, Lanes, SixteenBits, bits};
-use super::visits::Visits;
+use super::visits::{Looked, Visits};
 use super::{ExpCoin, Words, uniform_below_starting};
 
 /// Coins of which each lands heads with a probability `exp(-a/b)`, with `a` zero for one at least.
 pub(crate) trait Coins {
     /// How many there are; at least one.
     fn count(&self) -> usize;
+
+    /// Reads what the other functions go by.
+    fn read(&mut self);
 
     /// What the first sixteen bits say of the coins at these places.
     fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes;
@@ -44,6 +47,9 @@ impl Coins for ByCosts<'_> {
     fn count(&self) -> usize {
         self.costs.len()
     }
+
+    #[inline(always)]
+    fn read(&mut self) {}
 
     #[inline(always)]
     fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
@@ -97,7 +103,7 @@ impl Flips {
     /// Draws the first sixteen bits of this many coins, and a word to choose by. Four coins share one
     /// word, and more than that is hardly ever needed.
     #[inline]
-    pub(super) fn draw(&mut self, coins: usize, words: &mut impl Words) {
+    fn draw(&mut self, coins: usize, words: &mut impl Words) {
         self.coins = coins;
         // One more, in which there is room for the word to choose by. It is never made smaller, since
         // that would be done one way or the other at random, which processors cannot foresee.
@@ -112,13 +118,27 @@ impl Flips {
     }
 
     /// Settles the coins as far as sixteen bits do, and says whether that is all of them.
-    #[inline]
-    pub(super) fn settle(&mut self, coins: &impl Coins) -> bool {
-        Arch::new().dispatch(Settle { flips: self, coins })
+    #[inline(always)]
+    fn settle(&mut self, coins: &impl Coins) -> bool {
+        let count = self.coins.div_ceil(COINS);
+        let (sixteens, words) = (&mut self.sixteens[..count], &self.words[..count]);
+        // The last sixteen may be fewer.
+        let last = u16::MAX >> (count * COINS - self.coins);
+        let (mut heads_of_all, mut any_open) = (0u32, 0);
+        for i in 0..count {
+            let lanes = coins.look_from(i, &words[i]);
+            let there = if i + 1 == count { last } else { u16::MAX };
+            let (heads, open) = (bits(&lanes.heads) & there, bits(&lanes.open) & there);
+            sixteens[i] = Sixteen { heads, open };
+            heads_of_all = heads_of_all.wrapping_add(heads.count_ones());
+            any_open |= open;
+        }
+        self.heads = heads_of_all;
+        any_open == 0
     }
 
     /// Leaves out a coin that is settled already, and has landed tails.
-    pub(super) fn leave_out(&mut self, place: usize) {
+    fn leave_out(&mut self, place: usize) {
         let sixteen = &mut self.sixteens[place / COINS];
         let bit = 1 << (place % COINS);
         self.heads -= u32::from(sixteen.heads & bit != 0);
@@ -132,7 +152,7 @@ impl Flips {
     ///
     /// If none did.
     #[inline]
-    pub(super) fn choose(&self, words: &mut impl Words) -> usize {
+    fn choose(&self, words: &mut impl Words) -> usize {
         self.place_of_heads(uniform_below_starting(self.choice, words, self.heads.into()) as u32)
     }
 
@@ -154,47 +174,16 @@ impl Flips {
     }
 }
 
-/// What sixteen bits say of all coins, in whatever vector registers the machine has, and whether that
-/// settles all.
-struct Settle<'a, C> {
-    flips: &'a mut Flips,
-    coins: &'a C,
-}
-
-impl<C: Coins> WithSimd for Settle<'_, C> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
-        let Self { flips, coins } = self;
-        let count = flips.coins.div_ceil(COINS);
-        let (sixteens, words) = (&mut flips.sixteens[..count], &flips.words[..count]);
-        // The last sixteen may be fewer.
-        let last = u16::MAX >> (count * COINS - flips.coins);
-        let (mut heads_of_all, mut any_open) = (0u32, 0);
-        for i in 0..count {
-            let lanes = coins.look_from(i, &words[i]);
-            let there = if i + 1 == count { last } else { u16::MAX };
-            let (heads, open) = (bits(&lanes.heads) & there, bits(&lanes.open) & there);
-            sixteens[i] = Sixteen { heads, open };
-            heads_of_all = heads_of_all.wrapping_add(heads.count_ones());
-            any_open |= open;
-        }
-        flips.heads = heads_of_all;
-        any_open == 0
-    }
-}
-
 /// A word for each coin that sixteen bits may leave open, by its number. Each has its own, whether it
 /// is asked for or not; they are asked for in order.
-pub(super) struct FurtherWords<'a, W> {
+struct FurtherWords<'a, W> {
     words: &'a mut W,
     drawn: usize,
     last: u64,
 }
 
 impl<'a, W: Words> FurtherWords<'a, W> {
-    pub(super) fn new(words: &'a mut W) -> Self {
+    fn new(words: &'a mut W) -> Self {
         Self { words, drawn: 0, last: 0 }
     }
 
@@ -219,67 +208,11 @@ impl ExpCoin {
     #[inline]
     pub(crate) fn take_heads(
         &self,
-        coins: &impl Coins,
+        coins: &mut impl Coins,
         flips: &mut Flips,
         words: &mut impl Words,
     ) -> usize {
-        match Visits::draw(coins.count(), words) {
-            Some(visits) => visits
-                .first_heads(coins)
-                .unwrap_or_else(|| self.look_further(visits, coins, flips, words)),
-            None => self.flip_all(coins, flips, words),
-        }
-    }
-
-    /// The same by flipping all of them.
-    #[inline]
-    fn flip_all(&self, coins: &impl Coins, flips: &mut Flips, words: &mut impl Words) -> usize {
-        flips.draw(coins.count(), words);
-        if !flips.settle(coins) {
-            self.flip_open(coins, flips, 0, &mut FurtherWords::new(words));
-        }
-        flips.choose(words)
-    }
-
-    /// The same where sixteen bits did not find the first heads of these visits.
-    #[cold]
-    #[inline(never)]
-    fn look_further(
-        &self,
-        visits: Visits,
-        coins: &impl Coins,
-        flips: &mut Flips,
-        words: &mut impl Words,
-    ) -> usize {
-        // These are drawn in any case, and before any further words, so that they are always the same.
-        flips.draw(coins.count(), words);
-        let mut further = FurtherWords::new(words);
-        let looked = visits.look(coins);
-        let mut tails = 0u16;
-        for visit in (0..COINS).filter(|visit| looked.fair >> visit & 1 == 1) {
-            // Where there are tails for certain it does not matter whether another one has been before.
-            let may_be_heads = (looked.heads | looked.open) >> visit & 1 == 1;
-            if may_be_heads && looked.same_place(visit) & tails == 0 {
-                let place = looked.places[visit].into();
-                let open = looked.open >> visit & 1 == 1;
-                let beginning = visits.beginning(visit);
-                let mut flip =
-                    || self.flip_further(beginning, coins.exponent(place), visit, &mut further);
-                if !open || flip() {
-                    return place;
-                }
-            }
-            tails |= 1 << visit;
-        }
-        // No coin that was visited lands heads: the first one is among all others.
-        let settled = flips.settle(coins);
-        for visit in (0..COINS).filter(|visit| tails >> visit & 1 == 1) {
-            flips.leave_out(looked.places[visit].into());
-        }
-        if !settled {
-            self.flip_open(coins, flips, COINS, &mut further);
-        }
-        flips.choose(words)
+        Arch::new().dispatch(TakeHeads { coin: self, coins, flips, words })
     }
 
     /// Goes on with the coins that sixteen bits have not settled; the further word of the first has
@@ -319,6 +252,104 @@ impl ExpCoin {
     }
 }
 
+/// [`ExpCoin::take_heads`], in whatever vector registers the machine has.
+struct TakeHeads<'a, C, W> {
+    coin: &'a ExpCoin,
+    coins: &'a mut C,
+    flips: &'a mut Flips,
+    words: &'a mut W,
+}
+
+impl<C: Coins, W: Words> WithSimd for TakeHeads<'_, C, W> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        let Self { coin, coins, flips, words } = self;
+        // Before bits are drawn, so that they are drawn while memory answers.
+        coins.read();
+        let coins = &*coins;
+        let Some(visits) = Visits::draw(coins.count(), words) else {
+            flips.draw(coins.count(), words);
+            if !flips.settle(coins) {
+                coin.flip_open(coins, flips, 0, &mut FurtherWords::new(words));
+            }
+            return flips.choose(words);
+        };
+        let looked = visits.look(coins);
+        looked.first_heads(&[]).unwrap_or_else(|| {
+            LookFurther { coin, visits, looked, coins, flips, words }.take_heads()
+        })
+    }
+}
+
+/// The same where sixteen bits have not found heads in the first round of visits.
+struct LookFurther<'a, C, W> {
+    coin: &'a ExpCoin,
+    visits: Visits,
+    looked: Looked,
+    coins: &'a C,
+    flips: &'a mut Flips,
+    words: &'a mut W,
+}
+
+impl<C: Coins, W: Words> LookFurther<'_, C, W> {
+    #[cold]
+    #[inline(never)]
+    fn take_heads(self) -> usize {
+        Arch::new().dispatch(self)
+    }
+
+    /// The first heads of these visits, or one of all others that land heads.
+    #[inline(always)]
+    fn flip(self, visits: [Visits; 2], looked: [Looked; 2]) -> usize {
+        let Self { coin, coins, flips, words, .. } = self;
+        // These are drawn in any case, and before any further words, so that they are always the same.
+        flips.draw(coins.count(), words);
+        let mut further = FurtherWords::new(words);
+        for (round, now) in looked.iter().enumerate() {
+            let may_be_heads = now.heads | now.open;
+            for visit in (0..COINS).filter(|visit| may_be_heads >> visit & 1 == 1) {
+                if now.is_repeated(visit, &looked[..round]) {
+                    continue;
+                }
+                let place = now.places[visit].into();
+                let number = round * COINS + visit;
+                let beginning = visits[round].beginning(visit);
+                let mut flip =
+                    || coin.flip_further(beginning, coins.exponent(place), number, &mut further);
+                if now.heads >> visit & 1 == 1 || flip() {
+                    return place;
+                }
+            }
+        }
+        // No coin that was visited lands heads: the first one is among all others.
+        let settled = flips.settle(coins);
+        for now in &looked {
+            for visit in (0..COINS).filter(|visit| now.fair >> visit & 1 == 1) {
+                flips.leave_out(now.places[visit].into());
+            }
+        }
+        if !settled {
+            coin.flip_open(coins, flips, looked.len() * COINS, &mut further);
+        }
+        flips.choose(words)
+    }
+}
+
+impl<C: Coins, W: Words> WithSimd for LookFurther<'_, C, W> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> usize {
+        let first = self.looked;
+        let visits = [self.visits, self.visits.draw_again(self.words)];
+        let second = visits[1].look(self.coins);
+        let found = if first.open == 0 { second.first_heads(&[first]) } else { None };
+        found.unwrap_or_else(|| self.flip(visits, [first, second]))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
@@ -339,6 +370,8 @@ mod tests {
             self.exact.count()
         }
 
+        fn read(&mut self) {}
+
         fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
             let rounded = self.rounded.as_flattened();
             self.unit.decide(&places.map(|place| rounded[usize::from(place)]), self.least, bits)
@@ -352,6 +385,8 @@ mod tests {
             self.exact.exponent(place)
         }
     }
+
+    const VISITS: usize = 2 * COINS;
 
     /// All words that some coins may need, by what they are for.
     struct Bits {
@@ -367,15 +402,21 @@ mod tests {
         fn words(&self, coins: usize) -> Vec<u64> {
             let four = |four: &[u16]| four.iter().rev().fold(0, |w, &b| w << 16 | u64::from(b));
             let of = |all: &[u16]| all.chunks(4).map(four).collect::<Vec<_>>();
-            let visits = [of(&self.visits), of(&self.beginnings_of_visits)].concat();
-            let visits = if coins > COINS { visits } else { Vec::new() };
+            let rounds = self.visits.chunks(COINS).zip(self.beginnings_of_visits.chunks(COINS));
+            let rounds = rounds.flat_map(|(places, coins)| [of(places), of(coins)].concat());
+            let visits = if coins > COINS { rounds.collect() } else { Vec::new() };
             [visits, of(&self.beginnings), vec![self.choice], self.further.clone()].concat()
         }
     }
 
-    /// The same, one coin after the other and without haste: the place, and whether it was visited and
-    /// a visit before it was passed over.
-    fn oracle(coin: &ExpCoin, costs: &[u64], least: u64, bits: &Bits) -> (usize, (bool, bool)) {
+    /// The same, one coin after the other and without haste: the place, in which round it was visited if
+    /// it was, and whether a visit was passed over.
+    fn oracle(
+        coin: &ExpCoin,
+        costs: &[u64],
+        least: u64,
+        bits: &Bits,
+    ) -> (usize, (Option<usize>, bool)) {
         let flip = |place: usize, beginning: u16, further: usize| {
             let first = u64::from(beginning) << 48 | bits.further[further] >> 16;
             coin.flip(costs[place] - least, &mut Given(vec![first]))
@@ -383,7 +424,7 @@ mod tests {
         let mut visited = BTreeSet::new();
         let (mut visits, mut passed_over) = (0, false);
         if costs.len() > COINS {
-            visits = COINS;
+            visits = VISITS;
             for (i, &number) in bits.visits.iter().enumerate() {
                 let product = u32::from(number) * costs.len() as u32;
                 let fair = product % 65536 >= 65536 % costs.len() as u32;
@@ -391,7 +432,7 @@ mod tests {
                 if !fair || !visited.insert(place) {
                     passed_over = true;
                 } else if flip(place, bits.beginnings_of_visits[i], i) {
-                    return (place, (true, passed_over));
+                    return (place, (Some(i / COINS), passed_over));
                 }
             }
         }
@@ -399,7 +440,7 @@ mod tests {
         let heads: Vec<usize> =
             left.filter(|&place| flip(place, bits.beginnings[place], visits + place)).collect();
         let chosen = uniform_below_starting(bits.choice, &mut Given(vec![]), heads.len() as u64);
-        (heads[chosen as usize], (false, passed_over))
+        (heads[chosen as usize], (None, passed_over))
     }
 
     /// Which coin is taken is the same with sixteen at a time as with one after the other, by exact
@@ -426,14 +467,14 @@ mod tests {
                 let near = p + (words.word() % 64) as f64 - 32.0;
                 if round % 2 == 0 { words.word() as u16 } else { near as u16 }
             };
-            let visits: Vec<u16> = (0..COINS).map(|_| words.word() as u16).collect();
+            let visits: Vec<u16> = (0..VISITS).map(|_| words.word() as u16).collect();
             let at = |&number: &u16| costs[(u32::from(number) * n as u32 / 65536) as usize];
             let bits = Bits {
                 beginnings_of_visits: visits.iter().map(|v| beginning(at(v), &mut words)).collect(),
                 visits,
                 beginnings: costs.iter().map(|&cost| beginning(cost, &mut words)).collect(),
                 choice: words.word(),
-                further: (0..COINS + n).map(|_| words.word()).collect(),
+                further: (0..VISITS + n).map(|_| words.word()).collect(),
             };
             let (expected, way) = oracle(&coin, &costs, least, &bits);
             *ways.entry(way).or_insert(0) += usize::from(n > COINS);
@@ -441,7 +482,11 @@ mod tests {
             let mut given = Given(bits.words(n));
             let all = given.0.len();
             let exact = coin.by_costs(&costs, least);
-            assert_eq!(coin.take_heads(&exact, &mut flips, &mut given), expected, "{way:?}");
+            assert_eq!(
+                coin.take_heads(&mut { exact }, &mut flips, &mut given),
+                expected,
+                "{way:?}"
+            );
             longer += usize::from(all - given.0.len() > 8);
 
             let unit = UnitExponent::new(factor, coin.denominator());
@@ -452,13 +497,14 @@ mod tests {
             }
             let least = ((least / u64::from(factor)) >> shift) as u16;
             let mut given = Given(bits.words(n));
-            let coins = ByRounded { rounded, least, unit, exact };
-            assert_eq!(coin.take_heads(&coins, &mut flips, &mut given), expected, "{way:?}");
+            let mut coins = ByRounded { rounded, least, unit, exact };
+            assert_eq!(coin.take_heads(&mut coins, &mut flips, &mut given), expected, "{way:?}");
             by_rounded += 1;
             longer_by_rounded += usize::from(all - given.0.len() > 8);
         }
-        assert_eq!(ways.len(), 4, "{ways:?}");
-        assert!(ways.values().all(|&rounds| rounds > 500), "{ways:?}");
+        for way in [(Some(0), false), (Some(0), true), (Some(1), true), (None, true)] {
+            assert!(ways[&way] > 500, "{ways:?}");
+        }
         assert!(by_rounded > 20_000, "{by_rounded}");
         assert!((5_000..35_000).contains(&longer), "{longer}");
         assert!((5_000..by_rounded - 5_000).contains(&longer_by_rounded), "{longer_by_rounded}");
@@ -473,7 +519,7 @@ mod tests {
         for (n, certain) in [(65_535, 40_000), (65_536, 65_535), (100_000, 70_123)] {
             let mut costs = vec![1 << 40; n];
             costs[certain] = 5;
-            let taken = coin.take_heads(&coin.by_costs(&costs, 5), &mut flips, &mut words);
+            let taken = coin.take_heads(&mut coin.by_costs(&costs, 5), &mut flips, &mut words);
             assert_eq!(taken, certain);
         }
     }

@@ -1,6 +1,6 @@
 //! The first few of many coins, in a uniformly random order.
 //!
-//! Each of sixteen visits draws the place of a coin and the first sixteen bits of its number. The place
+//! They are visited in rounds of sixteen. Each visit draws the place of a coin and the first sixteen bits of its number. The place
 //! is the upper half of the product of sixteen bits and the number of coins; a visit whose bits would
 //! favour some places (Lemire 2019) is passed over, so that all places are equally likely. A visit to
 //! a place where another one has been is passed over too. What remains is places drawn one after the
@@ -9,8 +9,6 @@
 //! one need not be known, so that most of many coins are never flipped.
 
 use std::hint::black_box;
-
-use pulp::{Arch, Simd, WithSimd};
 
 use super::Words;
 use super::flips::Coins;
@@ -35,20 +33,37 @@ impl Visits {
         Some(Self { coins, words: drawn })
     }
 
+    /// Draws another round.
+    #[inline(always)]
+    pub(super) fn draw_again(&self, words: &mut impl Words) -> Self {
+        let mut again = *self;
+        words.fill(again.words.as_flattened_mut());
+        again
+    }
+
     /// The first sixteen bits of the coin at this visit.
     pub(super) fn beginning(&self, visit: usize) -> u16 {
         quarters(&self.words[1])[visit]
     }
 
-    /// The place of the first coin that lands heads, if sixteen bits are enough to find it.
-    #[inline(always)]
-    pub(super) fn first_heads(&self, coins: &impl Coins) -> Option<usize> {
-        Arch::new().dispatch(FirstHeads { visits: self, coins })
-    }
-
     /// What sixteen bits say of all the visits.
+    #[inline(always)]
     pub(super) fn look(&self, coins: &impl Coins) -> Looked {
-        Arch::new().dispatch(Look { visits: self, coins })
+        let [where_to, beginnings] = &self.words;
+        // For each place there are as many numbers whose product has a lower half of at least this.
+        let least = ((1u32 << 16) % u32::from(self.coins)) as u16;
+        let numbers = quarters(where_to);
+        let (mut places, mut fair) = ([0u16; COINS], [0u8; COINS]);
+        for i in 0..COINS {
+            places[i] = ((u32::from(numbers[i]) * u32::from(self.coins)) >> 16) as u16;
+        }
+        for i in 0..COINS {
+            fair[i] = u8::from(numbers[i].wrapping_mul(self.coins) >= least);
+        }
+        // Both are to stay whole: compilers would compute them one by one, since places are used so.
+        let (places, fair) = (black_box(places), bits(&black_box(fair)));
+        let lanes = coins.look_at(&places, beginnings);
+        Looked { places, fair, heads: bits(&lanes.heads) & fair, open: bits(&lanes.open) & fair }
     }
 }
 
@@ -66,10 +81,9 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    /// The visits to the same place as this one.
+    /// The visits to this place.
     #[inline(always)]
-    pub(super) fn same_place(&self, visit: usize) -> u16 {
-        let place = self.places[visit];
+    fn visits_to(&self, place: u16) -> u16 {
         let mut same = [0u8; COINS];
         for (same, &other) in same.iter_mut().zip(&self.places) {
             *same = u8::from(other == place);
@@ -77,66 +91,30 @@ impl Looked {
         bits(&same) & self.fair
     }
 
-    /// The place of the first visit with heads where no other one has been before. `None` if there is
-    /// none, or if one before it is open.
+    /// Whether there was a visit to the same place before this one, here or among the `earlier`.
     #[inline(always)]
-    fn first_heads(&self) -> Option<usize> {
+    pub(super) fn is_repeated(&self, visit: usize, earlier: &[Looked]) -> bool {
+        let place = self.places[visit];
+        let before = (1u16 << visit) - 1;
+        self.visits_to(place) & before != 0
+            || earlier.iter().any(|looked| looked.visits_to(place) != 0)
+    }
+
+    /// The place of the first visit with heads where none has been before, here or among the `earlier`.
+    /// `None` if there is none, or if one before it is open.
+    #[inline(always)]
+    pub(super) fn first_heads(&self, earlier: &[Looked]) -> Option<usize> {
         let mut heads = self.heads;
         while heads != 0 {
             let visit = heads.trailing_zeros() as usize % COINS;
-            let before = (1u16 << visit) - 1;
-            if self.open & before != 0 {
+            if self.open & ((1u16 << visit) - 1) != 0 {
                 return None;
             }
-            if self.same_place(visit) & before == 0 {
+            if !self.is_repeated(visit, earlier) {
                 return Some(self.places[visit].into());
             }
             heads &= heads - 1;
         }
         None
-    }
-}
-
-/// [`Visits::look`], in whatever vector registers the machine has.
-struct Look<'a, C> {
-    visits: &'a Visits,
-    coins: &'a C,
-}
-
-impl<C: Coins> WithSimd for Look<'_, C> {
-    type Output = Looked;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Looked {
-        let Self { visits: &Visits { coins: count, words: [where_to, beginnings] }, coins } = self;
-        // For each place there are as many numbers whose product has a lower half of at least this.
-        let least = ((1u32 << 16) % u32::from(count)) as u16;
-        let numbers = quarters(&where_to);
-        let (mut places, mut fair) = ([0u16; COINS], [0u8; COINS]);
-        for i in 0..COINS {
-            places[i] = ((u32::from(numbers[i]) * u32::from(count)) >> 16) as u16;
-        }
-        for i in 0..COINS {
-            fair[i] = u8::from(numbers[i].wrapping_mul(count) >= least);
-        }
-        // Both are to stay whole: compilers would compute them one by one, since places are used so.
-        let (places, fair) = (black_box(places), bits(&black_box(fair)));
-        let lanes = coins.look_at(&places, &beginnings);
-        Looked { places, fair, heads: bits(&lanes.heads) & fair, open: bits(&lanes.open) & fair }
-    }
-}
-
-/// [`Visits::first_heads`], likewise.
-struct FirstHeads<'a, C> {
-    visits: &'a Visits,
-    coins: &'a C,
-}
-
-impl<C: Coins> WithSimd for FirstHeads<'_, C> {
-    type Output = Option<usize>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Option<usize> {
-        Look { visits: self.visits, coins: self.coins }.with_simd(simd).first_heads()
     }
 }
