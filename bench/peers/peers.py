@@ -155,7 +155,7 @@ def steps(folder: Path, options: argparse.Namespace):
     what = f"one step, paper, {name} ({found['candidates_per_step']:.0f} candidates)"
     mine = found["seconds_per_step"]
     count = 2_000 if options.quick else 20_000
-    yield row(what, "numpy", min(walk(numpy_step, count) for _ in range(3)), mine, "40")
+    yield row(what, "numpy", min(walk(numpy_step, count) for _ in range(10)), mine, "40")
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
@@ -167,7 +167,7 @@ def steps(folder: Path, options: argparse.Namespace):
         scores = (0.5 * distances[now, candidates]).tolist()
         return int(candidates[noisy_max(scores)])
 
-    theirs = min(walk(opendp_step, count // 10) for _ in range(3))
+    theirs = min(walk(opendp_step, count // 10) for _ in range(10))
     yield row(what, "OpenDP noisy max", theirs, mine, "500")
 
 

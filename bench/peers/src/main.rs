@@ -135,7 +135,7 @@ fn take_steps(chain: Chain, handover: &std::path::Path, steps: usize) -> Result<
     let walk = randomness.walk(b"peers");
     let words = randomness.at(&walk, 0, None);
     let mut space = Workspace::default();
-    let (seconds, released) = shortest(3, || {
+    let (seconds, released) = shortest(10, || {
         let mut released = Vec::with_capacity(real.len());
         released.push(real[0]);
         for step in 1..real.len() {
