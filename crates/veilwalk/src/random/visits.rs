@@ -1,12 +1,12 @@
 //! The first few of many coins, in a uniformly random order.
 //!
-//! They are visited in rounds of sixteen. Each visit draws the place of a coin and the first sixteen bits of its number. The place
-//! is the upper half of the product of sixteen bits and the number of coins; a visit whose bits would
-//! favour some places (Lemire 2019) is passed over, so that all places are equally likely. A visit to
-//! a place where another one has been is passed over too. What remains is places drawn one after the
-//! other, each equally likely among those that were not drawn before: the beginning of a uniformly
-//! random order. Nearly always one of these coins lands heads, and those that would come after the first
-//! one need not be known, so that most of many coins are never flipped.
+//! They are visited in rounds of sixteen. Each visit draws the place of a coin and the first sixteen
+//! bits of its number. The place is the upper half of the product of sixteen bits and the number of
+//! coins; a visit whose bits would favour some places (Lemire 2019) is passed over, so that all places
+//! are equally likely. A visit to a place where another one has been is passed over too. What remains is
+//! places drawn one after the other, each equally likely among those that were not drawn before: the
+//! beginning of a uniformly random order. Nearly always one of these coins lands heads, and those that
+//! would come after the first one need not be known, so that most of many coins are never flipped.
 
 use std::hint::black_box;
 
@@ -23,8 +23,8 @@ pub(super) struct Visits {
 }
 
 impl Visits {
-    /// Draws visits to this many coins. `None`, and nothing drawn, if they are so many that sixteen bits
-    /// do not number them.
+    /// Draws visits to this many coins. `None`, and nothing drawn, if they are so few that all may as
+    /// well be flipped, or so many that sixteen bits do not number them.
     #[inline(always)]
     pub(super) fn draw(coins: usize, words: &mut impl Words) -> Option<Self> {
         let coins = u16::try_from(coins).ok().filter(|&coins| usize::from(coins) > COINS)?;
