@@ -380,6 +380,40 @@ fn a_full_disk_behind_standard_output() {
     }
 }
 
+/// A public file, or one that randomness must not depend on.
+#[test]
+fn key_files_that_are_no_secret() {
+    let folder = Folder::with("walks.csv", "trajectory,state\na,Baa\na,Ba\n");
+    folder.write("chain.csv", "from,to,count\nBaa,Ba,1\nBa,Baa,2\nBa,Ba,1\n");
+    let args =
+        ["privatize", "walks.csv", "--chain", "chain.csv", "--epsilon", "1", "--radius", "9"];
+    for (key, what) in [("walks.csv", "the real walks"), ("chain.csv", "the chain")] {
+        let more = ["-o", "out.csv", "--key-file", key];
+        folder.refuses(both(&args, &more), &[key, what, "no secret", "/dev/urandom"]);
+    }
+}
+
+/// A dash is standard input or output, and neither is a ledger or a chain.
+#[test]
+fn a_dash_that_is_no_file() {
+    let folder = Folder::with("walks.csv", "trajectory,state\na,Baa\n");
+    let args = ["privatize", "walks.csv", "-o", "out.csv", "--ledger"];
+    folder.refuses(both(&[&args[..], &["-"]].concat(), &CREDIT), &["--ledger", "a file"]);
+    let more = both(&[&args[..], &["spent", "--budget", "-1"]].concat(), &CREDIT);
+    folder.refuses(more, &["the budget is negative"]);
+    let args = ["guarantee", "--chain", "-", "--epsilon", "1", "--radius", "4"];
+    folder.refuses(args, &["standard input", "give --chain a file"]);
+}
+
+#[test]
+fn walks_without_a_header() {
+    let folder = Folder::with("walks.csv", "ann,Baa\nann,Ba\n");
+    folder.refuses(
+        both(&["privatize", "walks.csv", "-o", "out.csv"], &CREDIT),
+        &["no column \"trajectory\"", "\"Baa\" is a state of the chain", "add a header line"],
+    );
+}
+
 #[test]
 fn key_files_that_are_too_short() {
     let folder = Folder::with("walks.csv", WALKS);

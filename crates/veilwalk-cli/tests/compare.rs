@@ -126,6 +126,19 @@ fn text_is_narrow_and_names_winners() {
     }
 }
 
+/// With a radius and without one.
+#[test]
+fn no_delay_is_advised_where_none_does_better() {
+    for flags in ["--epsilon 3.5", "--epsilon 3.5 --radius 3.5"] {
+        let few = "--blocks 2,all --block-walks 200";
+        let command = format!("compare --chain credit --from Baa {few} {flags}");
+        let shown = stdout(&veilwalk(command.split(' ')).success());
+        let delay = &shown[shown.find("What a delay buys").unwrap()..];
+        assert!(delay.contains("Without any delay, cell has"), "{shown}");
+        assert_eq!(delay.contains("--block"), !delay.contains("fewer than with any"), "{shown}");
+    }
+}
+
 #[test]
 fn help_says_why_equal_loss_is_fair() {
     let shown = stdout(&veilwalk(["compare", "--help"]).success());

@@ -151,7 +151,7 @@ fn work_that_never_looks_ends_at_once() {
     let folder = Folder::with("chain.csv", "as it was");
     let mut child = start(&folder, &["chain", "fit", "-", "-o", "chain.csv"]);
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(said.next().unwrap().unwrap().contains("this replaces"));
+    assert!(said.next().unwrap().unwrap().contains("this will replace"));
     // It waits for walks now.
     interrupt(&child);
     let rest: Vec<String> = said.map(Result::unwrap).collect();

@@ -293,7 +293,9 @@ pub enum ReadErrorKind {
         expected: Compression,
     },
     /// A file that is not what it seems, or is damaged.
-    #[error("this is not a whole {format} file ({problem}); make it again, or name its format")]
+    #[error(
+        "this is not a whole {format} file ({problem}); make it again, or rename it to what it is"
+    )]
     NotColumnar {
         /// The format.
         format: &'static str,

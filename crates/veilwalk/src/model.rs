@@ -72,7 +72,8 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "the chain has {states} states; this needs a table of all distances, which would take {} GiB, \
-     and the limit is {} states. Releases, `guarantee`, `kernel` and `chain check` work without one",
+     and the limit is {} states. Without one there are `chain check`, and releases state by state with \
+     their `guarantee` and `kernel`: by sharp, paper or exponential within a radius, or by chen",
     states * states * 4 / (1 << 30),
     Model::LARGEST_TABLE
 )]

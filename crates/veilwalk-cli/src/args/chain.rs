@@ -161,6 +161,9 @@ impl ChainOptions {
             "credit" => Chain::credit(),
             "downtown" => Chain::downtown(),
             path => {
+                if path == "-" {
+                    bail!("a chain is not read from standard input; give --chain a file");
+                }
                 if !Path::new(path).exists() {
                     bail!(
                         "there is no chain file {path}; give a file, or one of the built-in chains \

@@ -16,7 +16,9 @@ pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_
 pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs};
 pub(crate) use number::{any_whole, count, whole};
-pub(crate) use output::{Input, Written, is_standard_output, refuse_to_replace, settle_output};
+pub(crate) use output::{
+    Input, Written, is_same_file, is_standard_output, refuse_to_replace, settle_output,
+};
 pub(crate) use unknown::{UnknownLabels, UnknownState, left_out, unknown_state_error};
 
 /// How results are printed.

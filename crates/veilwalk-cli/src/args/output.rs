@@ -37,15 +37,15 @@ pub(crate) fn settle_output(output: &Path, what: Written, inputs: &[Input<'_>]) 
     let (name, manifest) = (output.display(), Manifest::path_for(output));
     match (what, output.is_file(), manifest.exists()) {
         (Written::Release, _, true) => terminal::warning(format!(
-            "{name}: this replaces an earlier release; if it is of the same walks, and anyone has seen \
+            "{name}: this will replace an earlier release; if it is of the same walks, and anyone has seen \
              the first, their losses add up (--ledger keeps count)"
         )),
         (Written::Other, true, true) => terminal::warning(format!(
-            "{name}: this replaces a release; {} stays behind, and no longer fits it",
+            "{name}: this will replace a release; {} stays behind, and no longer fits it",
             manifest.display()
         )),
         (_, true, false) => {
-            terminal::warning(format!("{name}: this replaces the file that is there"));
+            terminal::warning(format!("{name}: this will replace the file that is there"));
         }
         (_, false, _) => {}
     }
@@ -56,7 +56,7 @@ pub(crate) fn settle_output(output: &Path, what: Written, inputs: &[Input<'_>]) 
 pub(crate) fn refuse_to_replace(output: &Path, inputs: &[Input<'_>]) -> Result<()> {
     let name = output.display();
     for (input, what) in inputs {
-        if place(input).is_some_and(|input| Some(input) == place(output)) {
+        if is_same_file(input, output) {
             bail!("{name}: this would replace {what}; give -o another file");
         }
     }
@@ -69,6 +69,11 @@ pub(crate) fn refuse_to_replace(output: &Path, inputs: &[Input<'_>]) -> Result<(
         bail!("{name}: this is the manifest of a release; give -o another file");
     }
     Ok(())
+}
+
+/// Whether two paths lead to one file, that is there or will be.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    place(one).is_some_and(|one| Some(one) == place(other))
 }
 
 /// Where a file is or will be, links followed.

@@ -2,6 +2,7 @@
 //! curve.
 
 use std::fmt::Write;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -158,11 +159,11 @@ impl Delay {
     fn best_without_delay(&self, comparisons: &[Comparison]) -> Option<(Preset, f64)> {
         let same = |comparison: &&Comparison| {
             let unit = match comparison.basis {
-                Basis::Radius(radius) => Some(Unit::Radius(radius)),
-                // Equal losses are reached by other scales than the promise gives.
-                Basis::Loss => None,
+                Basis::Radius(radius) => Unit::Radius(radius),
+                // Calibrated so that replacing one state loses epsilon.
+                Basis::Loss => Unit::Substitutions(NonZeroU32::MIN),
             };
-            comparison.epsilon == self.promise.epsilon && unit == Some(self.promise.unit)
+            (comparison.epsilon, unit) == (self.promise.epsilon, self.promise.unit)
         };
         let rows = comparisons.iter().filter(same).flat_map(|comparison| &comparison.rows);
         let measured = rows.filter_map(|row| {

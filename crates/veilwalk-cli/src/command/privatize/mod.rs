@@ -8,10 +8,10 @@ use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
-use veilwalk::mechanism::Epsilon;
+use veilwalk::mechanism::{Epsilon, ParameterError};
 use veilwalk::nats::in_nats;
 use veilwalk::random::{Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
@@ -142,6 +142,7 @@ pub(crate) struct Args {
         value_name = "E",
         requires = "ledger",
         allow_negative_numbers = true,
+        value_parser = parse_budget,
         help_heading = "Budget"
     )]
     budget: Option<Epsilon>,
@@ -152,7 +153,12 @@ pub(crate) struct Args {
     disclose_counts: bool,
 }
 
+fn parse_budget(text: &str) -> std::result::Result<Epsilon, String> {
+    text.parse().map_err(|error: ParameterError| error.to_string().replace("epsilon", "the budget"))
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
+    args.refuse_known_secret()?;
     let source = args.source()?;
     let model = args.chain.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
@@ -184,7 +190,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     args.warn(&source, start);
     let ledger = args.open_ledger(&model, promise)?;
     let run = Run { args, chosen, cover, source, start, ledger };
-    let walks = Walks::open(args)?;
+    let walks = Walks::open(args).map_err(|error| match error.downcast() {
+        Ok(error) => args.with_advice(model.chain(), error),
+        Err(other) => other,
+    })?;
     let names = match (&run.ledger, walks.can_be_read_twice()) {
         (Some(_), true) => args.names(model.chain())?,
         // In a pipe the names are not known beforehand: each walk is charged when it is first seen.
@@ -329,18 +338,42 @@ impl Args {
         )
     }
 
+    /// Refuses a secret that is something else as well: the chain is public, and randomness must not
+    /// depend on the walks.
+    fn refuse_known_secret(&self) -> Result<()> {
+        let Some(secret) = &self.key_file else { return Ok(()) };
+        for (input, what) in self.other_inputs() {
+            if args::is_same_file(secret, input) {
+                bail!(
+                    "{}: this is {what}, and no secret; make one with `head -c 32 /dev/urandom`",
+                    secret.display()
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// The files that are read, and the ledger.
     fn inputs(&self) -> Vec<Input<'_>> {
+        let mut inputs = self.other_inputs();
+        inputs.extend(self.key_file.iter().map(|path| (path.as_path(), "the secret")));
+        inputs
+    }
+
+    /// All of them but the secret.
+    fn other_inputs(&self) -> Vec<Input<'_>> {
         let mut inputs = self.chain.inputs();
         inputs.push((Path::new(&self.walks), "the real walks"));
         inputs.extend(self.mechanism.input());
-        inputs.extend(self.key_file.iter().map(|path| (path.as_path(), "the secret")));
         inputs.extend(self.ledger.iter().map(|path| (path.as_path(), "the ledger")));
         inputs
     }
 
     fn open_ledger(&self, model: &Model, promise: Promise) -> Result<Option<Ledger>> {
         let Some(path) = &self.ledger else { return Ok(None) };
+        if args::is_standard_output(path) {
+            bail!("a ledger is kept in a file; give --ledger the name of one");
+        }
         let scope = LedgerScope { chain: model.hash().to_string(), unit: promise.unit.to_string() };
         Ok(Some(Ledger::open(path, &scope)?))
     }
@@ -377,6 +410,15 @@ impl Args {
         match error.kind() {
             ReadErrorKind::UnknownState(_) => {
                 unknown_state_error(&error, self.unknown_labels(chain))
+            }
+            ReadErrorKind::MissingColumn { found, .. } => {
+                match found.iter().find(|name| chain.state(name).is_some()) {
+                    Some(state) => anyhow!(
+                        "{error}; {state:?} is a state of the chain: if the first line is data, add a \
+                         header line above it, such as trajectory,state"
+                    ),
+                    None => error.into(),
+                }
             }
             _ => error.into(),
         }

@@ -32,7 +32,7 @@ use subject::Subject;
 
 /// Make the paper's evaluation again: every figure and table, as one HTML page with CSV files
 ///
-/// The credit and downtown chains are always part of it, in a minute or two. Stopped with Ctrl-C, a
+/// The credit and downtown chains are always part of it, in less than a minute. Stopped with Ctrl-C, a
 /// run goes on where it was when it is started again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
