@@ -13,6 +13,42 @@ fn words(mechanism: &Mechanism, seed: u64) -> Randomness {
     Source::seeded(seed).open(mechanism.fingerprint()).unwrap()
 }
 
+/// How often each state follows `previous` when the real state is `real`.
+fn counts(
+    mechanism: &Mechanism,
+    seed: u64,
+    (previous, real): (StateId, StateId),
+    steps: u64,
+) -> Vec<u64> {
+    let mut randomness = words(mechanism, seed);
+    let walk = randomness.walk(b"test");
+    let stream = randomness.at(&walk, 0, None);
+    let mut workspace = Workspace::default();
+    let mut counts = vec![0; mechanism.model().chain().len()];
+    for _ in 0..steps {
+        counts[mechanism.step(previous, real, stream, &mut workspace).index()] += 1;
+    }
+    counts
+}
+
+/// What is released after `last`, step by step, for these real states.
+fn released(
+    mechanism: &Mechanism,
+    mut last: StateId,
+    reals: impl Iterator<Item = usize>,
+) -> Vec<usize> {
+    let mut randomness = words(mechanism, 1);
+    let walk = randomness.walk(b"test");
+    let mut workspace = Workspace::default();
+    let step = |(t, real)| {
+        let real = StateId::new(real);
+        let stream = randomness.at(&walk, t, Some((last, real)));
+        last = mechanism.step(last, real, stream, &mut workspace);
+        last.index()
+    };
+    (0..).zip(reals).map(step).collect()
+}
+
 /// Ten million steps a mechanism, over several pairs of last and real states. Every outcome is
 /// judged by itself, also those expected less than once: more of them than chance allows fails.
 #[test]
@@ -24,14 +60,7 @@ fn ten_million_steps_agree_with_the_kernel() {
         let mechanism = preset(&model, name, "2", "3.5");
         for (round, (previous, real)) in pairs.into_iter().enumerate() {
             let (previous, real) = (state(&model, previous), state(&model, real));
-            let mut randomness = words(&mechanism, round as u64);
-            let walk = randomness.walk(b"test");
-            let stream = randomness.at(&walk, 0, None);
-            let mut workspace = Workspace::default();
-            let mut counts = vec![0u64; model.chain().len()];
-            for _ in 0..steps {
-                counts[mechanism.step(previous, real, stream, &mut workspace).index()] += 1;
-            }
+            let counts = counts(&mechanism, round as u64, (previous, real), steps);
             let kernel = mechanism.kernel(previous, real);
             let successors = model.chain().successors(previous);
             let feasible: u64 = successors.iter().map(|s| counts[s.index()]).sum();
@@ -51,14 +80,8 @@ fn rare_outcomes_are_neither_lost_nor_inflated() {
     let model = Arc::new(Model::new(Chain::downtown()).unwrap());
     let mechanism = preset(&model, Preset::Paper, "3", "1");
     let (previous, real) = (state(&model, "Cedar-2"), state(&model, "Cedar-3"));
-    let mut randomness = words(&mechanism, 1);
-    let walk = randomness.walk(b"test");
-    let stream = randomness.at(&walk, 0, None);
-    let (mut workspace, steps) = (Workspace::default(), 10_000_000);
-    let mut counts = vec![0u64; model.chain().len()];
-    for _ in 0..steps {
-        counts[mechanism.step(previous, real, stream, &mut workspace).index()] += 1;
-    }
+    let steps = 10_000_000;
+    let counts = counts(&mechanism, 1, (previous, real), steps);
     let mut rarest: f64 = 1.0;
     for (y, p) in model.chain().successors(previous).iter().zip(mechanism.kernel(previous, real)) {
         rarest = rarest.min(p);
@@ -84,14 +107,7 @@ fn many_candidates_agree_with_the_kernel() {
         (Preset::Sharp, "12"),
     ] {
         let mechanism = preset(&model, name, epsilon, "1");
-        let mut randomness = words(&mechanism, 1);
-        let walk = randomness.walk(b"test");
-        let stream = randomness.at(&walk, 0, None);
-        let mut workspace = Workspace::default();
-        let mut counts = vec![0u64; model.chain().len()];
-        for _ in 0..steps {
-            counts[mechanism.step(previous, real, stream, &mut workspace).index()] += 1;
-        }
+        let counts = counts(&mechanism, 1, (previous, real), steps);
         let kernel = mechanism.kernel(previous, real);
         assert_eq!(kernel.len(), 60);
         for (y, p) in model.chain().successors(previous).iter().zip(kernel) {
@@ -105,20 +121,8 @@ fn many_candidates_agree_with_the_kernel() {
 #[test]
 fn value_stability_with_many_candidates() {
     let model = Arc::new(Model::new(scattered_chain(120, 60, 8)).unwrap());
-    let released = |name| {
-        let mechanism = preset(&model, name, "3", "1");
-        let mut randomness = words(&mechanism, 1);
-        let walk = randomness.walk(b"test");
-        let mut workspace = Workspace::default();
-        let mut last = StateId::new(0);
-        let states = (0..12).map(|t| {
-            let real = StateId::new(t * 9);
-            let stream = randomness.at(&walk, t as u64, Some((last, real)));
-            last = mechanism.step(last, real, stream, &mut workspace);
-            last.index()
-        });
-        states.collect::<Vec<_>>()
-    };
+    let released =
+        |name| released(&preset(&model, name, "3", "1"), StateId::new(0), (0..12).map(|t| t * 9));
     assert_eq!(released(Preset::Paper), [0, 61, 79, 65, 36, 45, 119, 63, 118, 81, 80, 99]);
     assert_eq!(released(Preset::Sharp), [0, 36, 18, 117, 22, 57, 54, 16, 80, 0, 100, 99]);
 }
@@ -129,18 +133,7 @@ fn value_stability() {
     let model = credit();
     let released = |name| {
         let mechanism = preset(&model, name, "1", "3.5");
-        let mut randomness = words(&mechanism, 1);
-        let walk = randomness.walk(b"test");
-        let mut workspace = Workspace::default();
-        let mut last = state(&model, "Caa");
-        let states: Vec<usize> = (0..16)
-            .map(|t| {
-                let real = StateId::new(t % 9);
-                let stream = randomness.at(&walk, t as u64, Some((last, real)));
-                last = mechanism.step(last, real, stream, &mut workspace);
-                last.index()
-            })
-            .collect();
+        let states = released(&mechanism, state(&model, "Caa"), (0..16).map(|t| t % 9));
         states.iter().map(ToString::to_string).collect::<String>()
     };
     let all: Vec<String> = Preset::ALL.map(released).into();

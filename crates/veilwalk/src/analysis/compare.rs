@@ -92,6 +92,17 @@ pub enum Basis {
     Loss,
 }
 
+impl Basis {
+    /// What all mechanisms then promise.
+    #[must_use]
+    pub fn promise(self, epsilon: Epsilon) -> Promise {
+        match self {
+            Self::Radius(radius) => Promise::within_radius(epsilon, radius),
+            Self::Loss => Promise::for_substitutions(epsilon, NonZeroU32::MIN),
+        }
+    }
+}
+
 /// A mechanism in a comparison.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -233,10 +244,7 @@ fn made(
     epsilon: Epsilon,
     tell: Tell<'_>,
 ) -> Result<Result<Mechanism, String>, Interrupted> {
-    let promise = match basis {
-        Basis::Radius(radius) => Promise::within_radius(epsilon, radius),
-        Basis::Loss => Promise::for_substitutions(epsilon, NonZeroU32::MIN),
-    };
+    let promise = basis.promise(epsilon);
     let calibrating = |done| tell(preset, "calibrating", done);
     let model = Arc::clone(&setting.model);
     let theorem = match Mechanism::watched(model, preset.design(), promise, &calibrating) {

@@ -12,7 +12,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::sixteen_bits::{COINS, Lanes, SixteenBits, bits};
+use super::sixteen_bits::{COINS, Lanes, SixteenBits, bits, quarters};
 use super::visits::{Looked, Visits};
 use super::{ExpCoin, Words, uniform_below_starting};
 
@@ -229,7 +229,7 @@ impl ExpCoin {
         let sixteens = flips.words.iter().zip(&mut flips.sixteens);
         for ((beginnings, lands), first) in sixteens.zip((0..flips.coins).step_by(COINS)) {
             for i in (0..COINS).filter(|i| lands.open >> i & 1 == 1) {
-                let beginning = (beginnings[i / 4] >> (16 * (i % 4))) as u16;
+                let beginning = quarters(beginnings)[i];
                 let place = first + i;
                 let a = coins.exponent(place);
                 let heads = self.flip_further(beginning, a, from + place, further);

@@ -2,17 +2,16 @@
 //! curve.
 
 use std::fmt::Write;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use anyhow::Result;
 use comfy_table::CellAlignment;
 use serde_json::{Value, json};
 use veilwalk::analysis::block_plan::affordable_walks;
-use veilwalk::analysis::compare::{Basis, Comparison};
+use veilwalk::analysis::compare::Comparison;
 use veilwalk::analysis::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::{BlockLength, BlockMechanism, Epsilon, Unit};
+use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
 use veilwalk::{Design, Preset, Promise, Rule};
 
 use super::Setting;
@@ -43,10 +42,9 @@ impl Delay {
     pub(super) fn new(
         setting: &Setting,
         lengths: &[BlockLength],
-        (epsilon, unit): (Epsilon, Unit),
+        promise: Promise,
         walks: Option<u64>,
     ) -> Result<Self> {
-        let promise = Promise { epsilon, unit };
         let mut rows: Vec<Row> = Vec::new();
         for &length in lengths {
             refuse_too_long(length, setting.steps, "the walks")?;
@@ -57,7 +55,7 @@ impl Delay {
             };
             rows.push(Row { length, outcome });
         }
-        let vacuous = Cover::new(&setting.model, unit).is_vacuous();
+        let vacuous = Cover::new(&setting.model, promise.unit).is_vacuous();
         Ok(Self { promise, vacuous, rows })
     }
 
@@ -157,14 +155,8 @@ impl Delay {
 
     /// The mechanism that releases state by state under the same promise with the fewest wrong states.
     fn best_without_delay(&self, comparisons: &[Comparison]) -> Option<(Preset, f64)> {
-        let same = |comparison: &&Comparison| {
-            let unit = match comparison.basis {
-                Basis::Radius(radius) => Unit::Radius(radius),
-                // Calibrated so that replacing one state loses epsilon.
-                Basis::Loss => Unit::Substitutions(NonZeroU32::MIN),
-            };
-            (comparison.epsilon, unit) == (self.promise.epsilon, self.promise.unit)
-        };
+        let same =
+            |comparison: &&Comparison| comparison.basis.promise(comparison.epsilon) == self.promise;
         let rows = comparisons.iter().filter(same).flat_map(|comparison| &comparison.rows);
         let measured = rows.filter_map(|row| {
             let measured = row.outcome.as_ref().ok()?;

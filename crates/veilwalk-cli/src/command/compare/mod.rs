@@ -4,13 +4,11 @@ mod delay;
 mod json;
 mod text;
 
-use std::num::NonZeroU32;
-
 use anyhow::Result;
 use veilwalk::Preset;
 use veilwalk::analysis::compare::{Basis, Comparison, Setting};
 use veilwalk::guarantee::Effort;
-use veilwalk::mechanism::{BlockLength, Epsilon, Radius, Unit};
+use veilwalk::mechanism::{BlockLength, Epsilon, Radius};
 
 use self::delay::Delay;
 use crate::args::{ChainArgs, Format, whole};
@@ -131,9 +129,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             })?);
         }
         if !args.no_blocks {
-            let unit = args.radius.map_or(Unit::Substitutions(NonZeroU32::MIN), Unit::Radius);
-            let lengths = args.blocks();
-            delays.push(Delay::new(&setting, &lengths, (epsilon, unit), args.block_walks)?);
+            let promise = bases[0].promise(epsilon);
+            delays.push(Delay::new(&setting, &args.blocks(), promise, args.block_walks)?);
         }
     }
     let chain_flags = args.chain.as_flags();
