@@ -9,6 +9,7 @@
 
 mod cells;
 mod dense;
+mod huge_pages;
 mod metric;
 mod near;
 mod on_demand;

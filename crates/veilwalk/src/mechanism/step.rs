@@ -13,7 +13,6 @@ use crate::random::{COINS, Coins, ExpCoin, Flips, Lanes, RoundedUnit, UnitExpone
 pub struct Workspace {
     distances: Vec<Nats>,
     pub(super) costs: Vec<u64>,
-    rounded: Vec<[u16; COINS]>,
     flips: Flips,
     halvings: Vec<u32>,
 }
@@ -47,10 +46,10 @@ impl Mechanism {
     ) -> StateId {
         let scale = self.scale_after(previous);
         let candidates = || self.model.chain().successors(previous);
-        let Workspace { flips, rounded, .. } = workspace;
+        let flips = &mut workspace.flips;
         match self.design.rule {
             Rule::PermuteAndFlip => {
-                if let Some(mut coins) = self.by_rounded(previous, real, scale, rounded) {
+                if let Some(mut coins) = self.by_rounded(previous, real, scale) {
                     let taken = scale.coin.take_heads(&mut coins, flips, words);
                     return coins.rounded.candidate(taken);
                 }
@@ -69,16 +68,10 @@ impl Mechanism {
 
     /// The coins of a step by rounded distances, if these are at hand and of use at this scale.
     #[inline(always)]
-    fn by_rounded<'a>(
-        &'a self,
-        previous: StateId,
-        real: StateId,
-        scale: &Scale,
-        space: &'a mut Vec<[u16; COINS]>,
-    ) -> Option<ByRounded<'a>> {
+    fn by_rounded(&self, previous: StateId, real: StateId, scale: &Scale) -> Option<ByRounded<'_>> {
         let rounded = self.rounded.as_deref()?.at(previous, real)?;
         let unit = RoundedUnit::new(scale.unit?, rounded.shift)?;
-        Some(ByRounded { rounded, space, least: 0, unit, cost: scale.cost })
+        Some(ByRounded { rounded, least: 0, unit, cost: scale.cost })
     }
 
     /// Puts the costs of all candidates into the workspace, and gives the smallest.
@@ -129,8 +122,7 @@ impl WithSimd for Costs<'_> {
 #[derive(Debug)]
 struct ByRounded<'a> {
     rounded: Rounded<'a>,
-    /// The distances, once they are read.
-    space: &'a mut Vec<[u16; COINS]>,
+    /// The least distance, once it is read.
     least: u16,
     unit: RoundedUnit,
     cost: CostScale,
@@ -139,35 +131,30 @@ struct ByRounded<'a> {
 impl Coins for ByRounded<'_> {
     #[inline(always)]
     fn count(&self) -> usize {
-        self.rounded.len
+        self.rounded.count()
     }
 
     #[inline(always)]
     fn read(&mut self) {
-        self.least = self.rounded.read(self.space);
+        self.least = self.rounded.least();
     }
 
     #[inline(always)]
     fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
-        let all = self.space.as_flattened();
-        let mut distances = [0; COINS];
-        for i in 0..COINS {
-            distances[i] = all[usize::from(places[i])];
-        }
-        self.unit.decide(&distances, self.least, bits)
+        self.unit.decide(&self.rounded.of(places), self.least, bits)
     }
 
     #[inline(always)]
     fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes {
-        self.unit.decide(&self.space[sixteen], self.least, bits)
+        self.unit.decide(&self.rounded.sixteen(sixteen), self.least, bits)
     }
 
     #[cold]
     fn exponent(&self, place: usize) -> u64 {
         let cost = |place| self.cost.cost(self.rounded.exact(place), Nats::ZERO);
         // The smallest is among those that are smallest when rounded.
-        let all = &self.space.as_flattened()[..self.count()];
-        let least = (0..all.len()).filter(|&place| all[place] == self.least).map(cost).min();
+        let smallest = |&place: &usize| self.rounded.distance(place) == self.least;
+        let least = (0..self.count()).filter(smallest).map(cost).min();
         cost(place) - least.expect("it is among them")
     }
 }

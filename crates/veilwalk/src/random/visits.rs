@@ -88,7 +88,8 @@ impl Looked {
         for (same, &other) in same.iter_mut().zip(&self.places) {
             *same = u8::from(other == place);
         }
-        bits(&same) & self.fair
+        // As above.
+        bits(&black_box(same)) & self.fair
     }
 
     /// Whether there was a visit to the same place before this one, here or among the `earlier`.
