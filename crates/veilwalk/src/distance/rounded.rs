@@ -266,10 +266,9 @@ impl Rounded<'_> {
     /// Those from `16·sixteen` on. Where there are fewer, the last is repeated.
     #[inline(always)]
     pub(crate) fn sixteen(&self, sixteen: usize) -> [u16; COINS] {
-        let first = sixteen * COINS;
         let mut distances = [0; COINS];
-        for i in 0..COINS {
-            distances[i] = self.distance(first + i);
+        for (number, distance) in (sixteen * COINS..).zip(&mut distances) {
+            *distance = self.distance(number);
         }
         distances
     }

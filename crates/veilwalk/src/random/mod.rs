@@ -9,13 +9,15 @@
 mod coin;
 mod enclosure;
 mod flips;
+mod heads;
 mod index;
 mod sixteen_bits;
 mod source;
 mod visits;
 
 pub use coin::ExpCoin;
-pub(crate) use flips::{Coins, Flips};
+pub(crate) use flips::Flips;
+pub(crate) use heads::Coins;
 pub use index::uniform_below;
 use index::uniform_below_starting;
 pub(crate) use sixteen_bits::{COINS, Lanes, RoundedUnit, UnitExponent};

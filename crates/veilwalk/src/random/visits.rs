@@ -11,7 +11,7 @@
 use std::hint::black_box;
 
 use super::Words;
-use super::flips::Coins;
+use super::heads::Coins;
 use super::sixteen_bits::{COINS, bits, quarters};
 
 /// Sixteen visits: the bits of their places, and the first ones of the coins there.
