@@ -38,7 +38,7 @@ class Ledger:
     >>> m.privatize({"firm 12": ["B", "Caa"]}, ledger=ledger.path, budget=2)
     Traceback (most recent call last):
     ...
-    veilwalk.LedgerError: ... 1 more would exceed the budget of 2; nothing was released
+    veilwalk.LedgerError: ... 1 more would exceed the budget of 2; nothing was released...
     >>> folder.cleanup()
     """
 

@@ -402,7 +402,8 @@ fn a_dash_that_is_no_file() {
     let more = both(&[&args[..], &["spent", "--budget", "-1"]].concat(), &CREDIT);
     folder.refuses(more, &["the budget is negative"]);
     let args = ["guarantee", "--chain", "-", "--epsilon", "1", "--radius", "4"];
-    folder.refuses(args, &["standard input", "give --chain a file"]);
+    folder.refuses(args, &["standard input", "name its file"]);
+    folder.refuses(["chain", "check", "-"], &["standard input", "name its file"]);
 }
 
 #[test]

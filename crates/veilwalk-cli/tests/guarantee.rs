@@ -245,3 +245,11 @@ fn an_empty_guarantee_ends_with_status_one() {
     let help = stdout(&veilwalk(["guarantee", "--help"]).success());
     assert!(help.contains("status 1 if the guarantee is empty"), "{help}");
 }
+
+/// Whoever asked for substitutions has no radius to choose.
+#[test]
+fn radii_are_suggested_where_one_is_asked_for() {
+    assert!(text("paper", &["--radius", "4"], &[]).contains("Radii worth choosing"));
+    assert!(!text("paper", &ONE_STATE, &[]).contains("Radii"));
+    assert!(!text("exponential", &ONE_STATE, &["--block", "2"]).contains("Radii"));
+}

@@ -85,7 +85,8 @@ pub enum LedgerError {
     /// A walk has not enough left.
     #[error(
         "{path}: {trajectory:?} has spent epsilon {spent}, and {epsilon} more would exceed the \
-         budget of {budget}{}; nothing was released",
+         budget of {budget}{}; nothing was released. Leave such walks out, or take a smaller \
+         epsilon or a larger budget",
         match .others {
             0 => String::new(),
             1 => " (and so it is for one other walk)".to_owned(),

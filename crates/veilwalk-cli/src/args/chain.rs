@@ -162,7 +162,7 @@ impl ChainOptions {
             "downtown" => Chain::downtown(),
             path => {
                 if path == "-" {
-                    bail!("a chain is not read from standard input; give --chain a file");
+                    bail!("a chain is not read from standard input; name its file instead of `-`");
                 }
                 if !Path::new(path).exists() {
                     bail!(

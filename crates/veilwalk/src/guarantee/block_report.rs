@@ -201,7 +201,7 @@ impl fmt::Display for BlockGuarantee {
         if !self.vacuous {
             release_lines(f, &self.releases)?;
         }
-        radius_lines(f, self.suggested_radii)
+        radius_lines(f, self.radius_nats.and(self.suggested_radii))
     }
 }
 
