@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use bytemuck::allocation::zeroed_slice_box;
+use bytemuck::allocation::{try_zeroed_slice_box, zeroed_slice_box};
 use pulp::Arch;
 
 use super::{DistanceTable, huge_pages};
@@ -80,25 +80,17 @@ pub(crate) struct Rounded<'a> {
 }
 
 impl RoundedRows {
-    /// The rows of a table of this chain's distances. `None` if it has too many states.
+    /// The rows of a table of this chain's distances. `None` if it has too many states, or if there is
+    /// no room for them: steps do without.
     pub(crate) fn new(chain: &Chain, table: Arc<DistanceTable>) -> Option<Self> {
         let states = chain.len();
-        let successors = |state: &StateId| chain.successors(*state).len();
         let mut predecessors = vec![0u32; states];
         for state in chain.states() {
             chain.successors(state).iter().for_each(|to| predecessors[to.index()] += 1);
         }
         // A state is released the more often the more predecessors it has, and is a candidate as often
         // as they are released.
-        let mut branching: Vec<StateId> =
-            chain.states().filter(|state| successors(state) > COINS).collect();
-        branching.sort_by_key(|state| Reverse(predecessors[state.index()]));
-        let mut compared = 0;
-        branching.retain(|state| {
-            let fits = compared + successors(state) <= COMPARED * states;
-            compared += if fits { successors(state) } else { 0 };
-            fits
-        });
+        let (branching, compared) = branching(chain, &predecessors);
         u16::try_from(branching.len() + states - 1).ok().filter(|&last| last < NOWHERE)?;
         let mut candidate = vec![0u64; states];
         for state in chain.states() {
@@ -111,33 +103,20 @@ impl RoundedRows {
         for (place, state) in (branching.len()..).zip(&order) {
             place_of[state.index()] = place as u16;
         }
-        let sixteens: usize = chain.states().map(|state| successors(&state).div_ceil(COINS)).sum();
-        let mut places: Box<[u16]> = zeroed_slice_box(sixteens * COINS + ANY);
-        let mut spans = Vec::with_capacity(states);
-        let mut start = 0;
-        for state in chain.states() {
-            let successors = chain.successors(state);
-            spans.push(Span { start: start as u32, len: successors.len() as u16, least: NOWHERE });
-            let end = start + successors.len().next_multiple_of(COINS);
-            let last = successors.len().saturating_sub(1);
-            for (i, place) in places[start..end].iter_mut().enumerate() {
-                *place = place_of[successors[i.min(last)].index()];
-            }
-            start = end;
-        }
+        let (mut spans, places) = spans(chain, &place_of);
         for (least, state) in branching.iter().enumerate() {
             spans[state.index()].least = least as u16;
         }
         let row = branching.len() + states;
-        let distances: Box<[AtomicU16]> = zeroed_slice_box((states - 1) * row + ANY);
+        let distances: Box<[AtomicU16]> = try_zeroed_slice_box((states - 1) * row + ANY).ok()?;
         huge_pages::ask(&distances);
         let mean_candidates = candidate.iter().sum::<u64>() as usize / chain.transitions();
         Some(Self {
             often: often(states, compared, mean_candidates.max(1)),
             table,
             order,
-            branching: branching.into(),
-            spans: spans.into(),
+            branching,
+            spans,
             places,
             distances,
             rows: zeroed_slice_box(states),
@@ -204,6 +183,42 @@ impl RoundedRows {
         self.rows[target.index()].store(WRITTEN + shift as u16, Ordering::Release);
         shift
     }
+}
+
+/// The states whose candidates' least distances are kept, and how many numbers are compared for that.
+fn branching(chain: &Chain, predecessors: &[u32]) -> (Box<[StateId]>, usize) {
+    let successors = |state: &StateId| chain.successors(*state).len();
+    let mut states: Vec<StateId> =
+        chain.states().filter(|state| successors(state) > COINS).collect();
+    states.sort_by_key(|state| Reverse(predecessors[state.index()]));
+    let mut compared = 0;
+    states.retain(|state| {
+        let fits = compared + successors(state) <= COMPARED * chain.len();
+        compared += if fits { successors(state) } else { 0 };
+        fits
+    });
+    (states.into(), compared)
+}
+
+/// What follows each state, and the places of all successors.
+fn spans(chain: &Chain, place_of: &[u16]) -> (Box<[Span]>, Box<[u16]>) {
+    let sixteens = |state| chain.successors(state).len().div_ceil(COINS);
+    let sixteens: usize = chain.states().map(sixteens).sum();
+    let mut places: Box<[u16]> = zeroed_slice_box(sixteens * COINS + ANY);
+    let mut start = 0;
+    let span = |state| {
+        let successors = chain.successors(state);
+        let span = Span { start: start as u32, len: successors.len() as u16, least: NOWHERE };
+        let end = start + successors.len().next_multiple_of(COINS);
+        let last = successors.len().saturating_sub(1);
+        for (i, place) in places[start..end].iter_mut().enumerate() {
+            *place = place_of[successors[i.min(last)].index()];
+        }
+        start = end;
+        span
+    };
+    let spans = chain.states().map(span).collect();
+    (spans, places)
 }
 
 /// How often a row is asked for before it is written, which takes about as long as it saves in as many

@@ -88,7 +88,7 @@ impl Looked {
         for (same, &other) in same.iter_mut().zip(&self.places) {
             *same = u8::from(other == place);
         }
-        // As above.
+        // Kept whole, as above.
         bits(&black_box(same)) & self.fair
     }
 
