@@ -60,7 +60,7 @@ def test_figures_of_the_credit_chain(credit: vw.Chain) -> None:
         (lambda: vw.Chain.from_matrix([[0.5, 0.4], [1, 0]]), "sum to 0.900000000"),
         (lambda: vw.Chain.from_matrix([[1.0]], labels=["a", "b"]), "1 rows for 2 states"),
         (lambda: vw.Chain.from_matrix([[0.5, 0.5], [1]]), "1 entries for 2 states"),
-        (lambda: vw.Chain.from_matrix([["x"]]), "rows of numbers"),  # type: ignore[list-item]
+        (lambda: vw.Chain.from_matrix([["x"]]), "rows of numbers"),
         (lambda: vw.Chain.from_matrix([[1.0]], labels=[2.5]), "label of type float"),
         (lambda: vw.Chain.from_transitions([("a", "b", 1.0)]), "has no way out"),
         (lambda: vw.Chain.from_transitions([("a", "b")]), "transition 0"),  # type: ignore[list-item]

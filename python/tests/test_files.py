@@ -204,6 +204,7 @@ def test_what_is_not_as_the_manifest_says(credit: vw.Chain, sharp: vw.Mechanism,
     released.write_parquet(path)
     with pytest.raises(vw.ParameterError, match="randomness"):
         sharp.write_manifest(path, randomness="dice")  # type: ignore[arg-type]
+    released.with_columns(day=pl.lit("Monday")).write_parquet(path)
     sharp.write_manifest(path, randomness="seed", start="first", keep=["day"])
     with pytest.warns(vw.PrivacyWarning) as told:
         vw.verify(path, credit)

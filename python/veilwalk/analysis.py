@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from veilwalk import _native, html
 from veilwalk._native import ParameterError
 from veilwalk.chain import Chain, State
-from veilwalk.exact import Exact, exact_text
+from veilwalk.exact import Exact, exact_text, several, whole_number
+from veilwalk.walks import collect
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ def _checked_steps(steps: int) -> int:
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= 10_000_000:
         raise ParameterError(f"steps: {steps!r}; give a whole number from 1 to ten million")
     return steps
+
+
+def _checked_chain(chain: Chain) -> Chain:
+    if not isinstance(chain, Chain):
+        raise ParameterError(f"chain: a value of type {type(chain).__name__}; give a veilwalk.Chain")
+    return chain
 
 
 def _nats(name: str, values: Iterable[float]) -> list[float]:
@@ -147,7 +154,7 @@ def analyze(
     *,
     start: State | None,
     steps: int,
-    real: Iterable[Iterable[State]] | None,
+    real: object,
     released_start: State | None,
     levels: Iterable[float] | None,
     eta: Iterable[float],
@@ -158,7 +165,7 @@ def analyze(
     longest_walk: int | None,
 ) -> Analysis:
     """See `Mechanism.analyze`."""
-    listed = None if real is None else [list(walk) for walk in real]
+    listed = None if real is None else collect(real, "trajectory", "step", "state")
     if listed is not None and start is not None:
         raise ParameterError("start is about the chain's own walks; real walks bring their own")
     if simulate is not None and simulate < 2:
@@ -234,10 +241,16 @@ class Comparison:
         basis: Literal["radius", "loss"] | None = None,
     ) -> str:
         """The mechanism that is best for a purpose, on the first basis unless one is named."""
-        names = {"radius": "equal_epsilon_and_radius", "loss": "equal_substitution_loss"}
+        names = {"radius": "equal_epsilon_and_radius", "loss": "equal_substitution_loss", None: None}
+        if basis not in names:
+            raise ParameterError(f'basis={basis!r}: give "radius" or "loss"')
         for comparison in self._figures["comparisons"]:
             if basis is None or comparison["basis"] == names[basis]:
-                return str(comparison["winners"][purpose]["mechanism"])
+                winner = comparison["winners"].get(purpose.replace("-", "_"))
+                if winner is None:
+                    purposes = ", ".join(comparison["winners"])
+                    raise ParameterError(f"{purpose!r} is none of the purposes {purposes}")
+                return str(winner["mechanism"])
         raise ParameterError(f"there is no comparison on the basis {basis!r}; give a radius")
 
     def _tables(self) -> list[tuple[str, list[str], list[list[str]], list[tuple[int, int]]]]:
@@ -334,15 +347,18 @@ def compare(
     >>> c.winner("wrong_states", basis="loss")
     'cell'
     """
-    several = [epsilon] if isinstance(epsilon, str) or not isinstance(epsilon, Iterable) else epsilon
-    texts = [exact_text("epsilon", value) for value in several]
+    values = [epsilon] if isinstance(epsilon, str) or not isinstance(epsilon, Iterable) else epsilon
+    texts = [exact_text("epsilon", value) for value in values]
     if not texts:
         raise ParameterError("epsilon: give at least one")
+    members = several("mechanisms", mechanisms)
+    if not members:
+        raise ParameterError("mechanisms: give at least one")
     found = _native.compare(
-        chain._native,
+        _checked_chain(chain)._native,
         texts,
         None if radius is None else exact_text("the radius", radius),
-        list(mechanisms),
+        members,
         start,
         released_start,
         _checked_steps(steps),
@@ -435,8 +451,10 @@ def tune(
     >>> best.epsilon == 1
     True
     """
+    if substitutions is not None:
+        substitutions = whole_number("substitutions", substitutions, 1)
     found = _native.tune(
-        chain._native,
+        _checked_chain(chain)._native,
         exact_text("epsilon", epsilon),
         None if radius is None else exact_text("the radius", radius),
         substitutions,

@@ -10,6 +10,7 @@ from veilwalk import html
 from veilwalk._native import Chain as NativeChain
 from veilwalk._native import ChainError, ParameterError, compile_chain
 from veilwalk.exact import text_or_digits
+from veilwalk.walks import collect
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
@@ -27,6 +28,18 @@ def label_text(value: object) -> str:
         kind = type(value).__name__
         raise ChainError(f"a label of type {kind}; a state is labelled by a text or a whole number")
     return text
+
+
+def _labels_of(matrix: Any) -> list[object]:
+    """The names of a table's columns. Its rows, where they have names, are in the same order."""
+    labels = list(matrix.columns)
+    index = getattr(matrix, "index", None)
+    if index is not None and list(index) not in (labels, list(range(len(index)))):
+        raise ChainError(
+            "the rows of the matrix are not named like its columns; give both the same labels in the same "
+            "order, or matrix.to_numpy() and labels="
+        )
+    return labels
 
 
 class Chain:
@@ -86,14 +99,15 @@ class Chain:
     @classmethod
     def from_matrix(
         cls,
-        matrix: npt.NDArray[Any] | Iterable[Iterable[float]],
+        matrix: object,
         labels: Iterable[object] | None = None,
         *,
         normalize: bool = False,
         largest_component: bool = False,
         initial: Initial = "uniform",
     ) -> Chain:
-        """A square matrix of probabilities, one row for each state, as lists or a NumPy array.
+        """A square matrix of probabilities, one row for each state, as lists, a NumPy array, or a table of
+        pandas or Polars, whose columns are named like the states.
 
         Without labels, states are called "0", "1", and so on. A row that does not sum to one is
         refused, unless `normalize` is given.
@@ -101,7 +115,11 @@ class Chain:
         >>> Chain.from_matrix([[0.5, 0.5], [1.0, 0.0]], labels=["work", "home"])
         Chain(2 states, 3 transitions, hash ...)
         """
-        rows: Any = matrix.tolist() if hasattr(matrix, "tolist") else matrix
+        rows: Any = matrix
+        if hasattr(matrix, "columns") and hasattr(matrix, "to_numpy"):
+            labels = _labels_of(matrix) if labels is None else labels
+            rows = matrix.to_numpy()
+        rows = rows.tolist() if hasattr(rows, "tolist") else rows
         try:
             numbers = [[float(entry) for entry in row] for row in rows]
         except (TypeError, ValueError) as error:
@@ -127,10 +145,19 @@ class Chain:
         >>> Chain.from_transitions({("a", "b"): 3, ("a", "a"): 1, ("b", "a"): 2}, counts=True).row("a")
         {'a': 0.25, 'b': 0.75}
         """
+        rows: Iterable[Any] = transitions
         if isinstance(transitions, Mapping):
-            transitions = [(start, end, entry) for (start, end), entry in transitions.items()]
+            rows = [
+                (*key, entry) if isinstance(key, tuple) else (key, entry)
+                for key, entry in transitions.items()
+            ]
+        elif hasattr(transitions, "columns") and hasattr(transitions, "to_numpy"):
+            raise ChainError(
+                "transitions are given as (from, to, number); of a table: "
+                'zip(table["from"], table["to"], table["count"])'
+            )
         listed = []
-        for place, row in enumerate(transitions):
+        for place, row in enumerate(rows):
             try:
                 start, end, entry = row
                 listed.append((label_text(start), label_text(end), float(entry)))
@@ -146,20 +173,24 @@ class Chain:
     @classmethod
     def fit(
         cls,
-        walks: Iterable[Iterable[State]],
+        walks: object,
         *,
         restart: bool = False,
         largest_component: bool = False,
         initial: Initial = "uniform",
+        trajectory: str = "trajectory",
+        step: str | None = "step",
+        state: str = "state",
     ) -> Chain:
-        """Counts the transitions of walks. With `restart` a move from the last state of every walk to its
-        first is counted too, for walks that end somewhere.
+        """Counts the transitions of walks, given as `Mechanism.privatize` takes them: lists, a dict, arrays
+        or a table. With `restart` a move from the last state of every walk to its first is counted too, for
+        walks that end somewhere.
 
         The chain becomes public with everything released under it, and it tells about the walks it
         was fitted on. A chain fitted on sensitive walks is not a safe choice: fit on walks that need
         no protection. A warning says so.
         """
-        listed = [[label_text(state) for state in walk] for walk in walks]
+        listed = [[label_text(s) for s in walk] for walk in collect(walks, trajectory, step, state)]
         native = NativeChain.fit(listed, restart, largest_component)
         warn(
             "this chain tells about the walks it was fitted on, and becomes public with everything "

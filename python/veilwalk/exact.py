@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from veilwalk._native import ParameterError
+
+T = TypeVar("T")
 
 Exact: TypeAlias = str | int | float | Fraction | Decimal
 """A number that is taken exactly. A float is the decimal that Python prints for it."""
@@ -56,6 +60,28 @@ def text_or_digits(value: object) -> str | None:
         except AttributeError:
             pass
     return None
+
+
+def several(name: str, values: Iterable[T]) -> list[T]:
+    """The values as a list. A text is refused: it would be taken for its letters.
+
+    >>> several("keep", ("day", "hour"))
+    ['day', 'hour']
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ParameterError(f"{name}: {values!r} is a single value; give a list, such as [{values!r}]")
+    return list(values)
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """A whole number of any kind, such as NumPy's."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or number < least:
+        raise ParameterError(f"{name}: {value!r}; give a whole number from {least} up")
+    return number
 
 
 def fraction(text: str) -> Fraction:

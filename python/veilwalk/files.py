@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from veilwalk import _native
 from veilwalk.chain import Chain
-from veilwalk.exact import Exact, exact_text, fraction
-from veilwalk.how import name_text
+from veilwalk.exact import Exact, exact_text, fraction, several
+from veilwalk.how import different, name_text
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Ledger:
     >>> ledger = vw.Ledger(pathlib.Path(folder.name) / "budget")
     >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
     >>> ledger.charge(m, ["firm 12", "firm 13"], budget=2)
-    >>> released = m.privatize({"firm 12": ["B", "Caa"]}, ledger=ledger.path, budget=2)
+    >>> released = m.privatize({"firm 12": ["B", "Caa"]}, ledger=ledger, budget=2)
     >>> ledger.spent()
     {'firm 12': Fraction(2, 1), 'firm 13': Fraction(1, 1)}
     >>> m.privatize({"firm 12": ["B", "Caa"]}, ledger=ledger.path, budget=2)
@@ -53,7 +53,7 @@ class Ledger:
         _native.charge_ledger(
             self.path,
             mechanism._native,
-            [name_text(name) for name in names],
+            different([name_text(name) for name in several("names", names)]),
             None if budget is None else exact_text("budget", budget),
         )
 
@@ -64,6 +64,9 @@ class Ledger:
     def to_dict(self) -> dict[str, Any]:
         """All of it, as `veilwalk ledger show --format json` prints it."""
         return json.loads(_native.read_ledger(self.path))  # type: ignore[no-any-return]
+
+    def __fspath__(self) -> str:
+        return self.path
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r})"

@@ -37,14 +37,7 @@ class How:
             return [str(place) for place in range(count)]
         if len(self.names) != count:
             raise ParameterError(f"names: there are {len(self.names)} names for {count} walks")
-        if self.manner.needs_names and len(set(self.names)) < count:
-            seen: set[str] = set()
-            twice = next(name for name in self.names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-            raise ParameterError(
-                f"names: {twice!r} stands for two walks; with a key or a ledger every walk needs a name of "
-                "its own"
-            )
-        return self.names
+        return different(self.names) if self.manner.needs_names else self.names
 
     def lists(self, walks: Iterable[object], count: int) -> list[list[Any]]:
         """Releases lists of states."""
@@ -88,6 +81,19 @@ def name_text(value: object) -> str:
         kind = type(value).__name__
         raise WalkError(f"a name of type {kind}; a walk is named by a text or a whole number")
     return text
+
+
+def different(names: list[str]) -> list[str]:
+    """Names of which none stands twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ParameterError(
+                f"names: {name!r} stands for two walks; with a key or a ledger every walk needs a name of "
+                "its own"
+            )
+        seen.add(name)
+    return names
 
 
 def block_text(block: object) -> str | None:

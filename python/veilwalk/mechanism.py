@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from veilwalk import _native, analysis, walks
 from veilwalk._native import ParameterError, VeilwalkError
 from veilwalk.chain import Chain, State
-from veilwalk.exact import Exact, exact_text, fraction
+from veilwalk.exact import Exact, exact_text, fraction, several, whole_number
 from veilwalk.files import Audit
 from veilwalk.guarantee import BlockGuarantee, Guarantee
 from veilwalk.how import How, block_text, name_text
 from veilwalk.session import Block, BlockSession, Session
-from veilwalk.source import source, warn_of_first
+from veilwalk.source import check_guarantee, source, warn_of_first
+from veilwalk.warning import warn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,10 +67,16 @@ class Mechanism:
     ) -> None:
         if not isinstance(chain, Chain):
             raise ParameterError(f"chain: a value of type {type(chain).__name__}; give a veilwalk.Chain")
-        if substitutions is not None and (
-            isinstance(substitutions, bool) or not isinstance(substitutions, int) or substitutions < 1
+        for parameter, value in (
+            ("name", name),
+            ("distance", distance),
+            ("rule", rule),
+            ("calibrate", calibrate),
         ):
-            raise ParameterError("substitutions has to be a whole number from 1 up")
+            if not isinstance(value, str) and (parameter == "name" or value is not None):
+                raise ParameterError(f"{parameter}: {value!r} is not a text")
+        if substitutions is not None:
+            substitutions = whole_number("substitutions", substitutions, 1)
         self.chain = chain
         self._native = _native.Mechanism(
             chain._native,
@@ -306,10 +313,9 @@ class Mechanism:
         >>> [len(walk) for walk in m.privatize([["Baa", "A", "A"], ["B", "Caa"]], block="all")]
         [3, 2]
         """
-        if not allow_vacuous:
-            self._native.refuse_empty_guarantee()
-        if threads is not None and threads < 1:
-            raise ParameterError("threads: give 1 or more, or nothing for all cores")
+        check_guarantee(self._native, allow_vacuous)
+        if threads is not None:
+            threads = whole_number("threads", threads, 1)
         manner = _native.Manner(
             self._native,
             source(key, seed),
@@ -324,11 +330,11 @@ class Mechanism:
             labels=self._native.labels,
             states=states,
             threads=threads,
-            names=None if names is None else [name_text(name) for name in names],
+            names=None if names is None else [name_text(name) for name in several("names", names)],
             trajectory=trajectory,
             step=step,
             state=state,
-            keep=tuple(keep),
+            keep=tuple(several("keep", keep)),
         )
         warn_of_first(start)
         return walks.privatize(walks_, how)
@@ -416,7 +422,7 @@ class Mechanism:
         *,
         start: State | None = None,
         steps: int = 100,
-        real: Iterable[Iterable[State]] | None = None,
+        real: object = None,
         released_start: State | Literal["initial", "first"] | None = None,
         levels: Iterable[float] | None = None,
         eta: Iterable[float] = (0.1, 0.5),
@@ -430,8 +436,8 @@ class Mechanism:
 
         Figures are averages over the chain's own walks of so many steps, which tells nothing about real
         ones: from `start`, with releases that start there too, or else from the initial distribution. With
-        `real` they are about those walks, and NOT protected. With `block` they are about releases in blocks:
-        exact for `real` walks, simulated for the chain's own.
+        `real`, walks as `privatize` takes them, they are about those, and NOT protected. With `block` they
+        are about releases in blocks: exact for `real` walks, simulated for the chain's own.
 
         Without `levels` the distances whose exceedance is computed are a tenth, two, four and six tenths of
         the chain's diameter in round numbers: 2, 5, 10 and 15 nats on the credit chain.
@@ -479,9 +485,12 @@ class Mechanism:
         steps: int = 40,
         start: State | None = None,
     ) -> Figure:
-        """A walk with releases of it around it; one of the chain's own walks if none is given. Made with
-        a seed: a picture of real walks made so is NOT private."""
+        """A walk with releases of it around it, which start where it does; one of the chain's own walks if
+        none is given. Made with a seed: a picture of real walks made so is NOT private."""
         from veilwalk import plots
+
+        if walk is not None:
+            warn("a picture of a real walk shows it as it is, and is NOT private")
 
         return plots.walk(self, walk, releases=releases, seed=seed, steps=steps, start=start)
 
@@ -552,12 +561,18 @@ class Mechanism:
             os.fspath(release),
             randomness,
             str(start),
-            list(keep),
+            several("keep", keep),
             block_text(block),
             longest_walk,
         )
         manifest: dict[str, Any] = json.loads(written)
         return manifest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mechanism) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (remade, (self.chain, self._native.arguments, self.fingerprint, _native.__version__))

@@ -9,8 +9,8 @@ from veilwalk._native import BlockSession as NativeBlockSession
 from veilwalk._native import ParameterError
 from veilwalk._native import Session as NativeSession
 from veilwalk.chain import State
-from veilwalk.how import block_text
-from veilwalk.source import source, warn_of_first
+from veilwalk.how import block_text, name_text
+from veilwalk.source import check_guarantee, source, warn_of_first
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,11 +25,30 @@ Block: TypeAlias = int | Literal["all"]
 class _OneWalk:
     """What sessions of either kind know of their walk."""
 
-    __slots__ = ("_native", "mechanism", "name")
+    __slots__ = ("_native", "_numbers", "mechanism", "name")
 
     _native: NativeSession | NativeBlockSession
+    _numbers: bool
     mechanism: Mechanism
     name: str
+
+    def _follow(
+        self,
+        mechanism: Mechanism,
+        name: object,
+        key: bytes | None,
+        states: str,
+        allow_vacuous: bool,
+    ) -> None:
+        check_guarantee(mechanism._native, allow_vacuous)
+        self.mechanism = mechanism
+        self.name = name_text(name)
+        self._numbers = states == "numbers"
+        if key is not None and not self.name:
+            raise ParameterError(
+                "name: with a key every walk needs a name of its own; walks of the same name would share "
+                "their randomness"
+            )
 
     @property
     def released(self) -> int:
@@ -37,9 +56,10 @@ class _OneWalk:
         return self._native.released
 
     @property
-    def last(self) -> str | None:
-        """The last released state."""
-        return self._native.last
+    def last(self) -> State | None:
+        """The last released state; with `states="numbers"` its place in `chain.states`."""
+        label = self._native.last
+        return label if label is None or not self._numbers else self.mechanism.chain.states.index(label)
 
     @property
     def closed(self) -> bool:
@@ -75,7 +95,7 @@ class Session(_OneWalk):
     >>> s.released
     3
 
-    A session is saved in about fifty bytes, and taken up again with the mechanism, the name and, if
+    A session is saved in about sixty bytes, and taken up again with the mechanism, the name and, if
     there was one, the key it was made with:
 
     >>> data = s.to_bytes()
@@ -103,10 +123,9 @@ class Session(_OneWalk):
         allow_vacuous: bool = False,
         _saved: bytes | None = None,
     ) -> None:
-        self.mechanism = mechanism
-        self.name = name
+        self._follow(mechanism, name, key, states, allow_vacuous)
         self._native = NativeSession(
-            mechanism._native, source(key, seed), start, name, states, allow_vacuous, _saved
+            mechanism._native, source(key, seed), start, self.name, states, allow_vacuous, _saved
         )
         warn_of_first(start)
 
@@ -145,7 +164,7 @@ class Session(_OneWalk):
         return self._native.step(real)
 
     def to_bytes(self) -> bytes:
-        """The session in about fifty bytes. They hold nothing secret."""
+        """The session in about sixty bytes. They hold nothing secret."""
         return self._native.to_bytes()
 
     def __repr__(self) -> str:
@@ -196,13 +215,12 @@ class BlockSession(_OneWalk):
         length = block_text(block)
         if length is None:
             raise ParameterError('block: give a number of steps from 1 up, or "all" for whole walks')
-        self.mechanism = mechanism
-        self.name = name
+        self._follow(mechanism, name, key, states, allow_vacuous)
         self._native = NativeBlockSession(
             mechanism._native,
             source(key, seed),
             start,
-            name,
+            self.name,
             states,
             allow_vacuous,
             length,
@@ -255,7 +273,7 @@ class BlockSession(_OneWalk):
         return self._native.waiting
 
     def to_bytes(self) -> bytes:
-        """The session in about fifty bytes, which hold nothing secret. Refused while real states wait."""
+        """The session in about sixty bytes, which hold nothing secret. Refused while real states wait."""
         return self._native.to_bytes()
 
     def __repr__(self) -> str:

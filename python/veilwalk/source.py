@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from veilwalk import _native
 from veilwalk._native import ParameterError
+from veilwalk.exact import whole_number
 from veilwalk.warning import warn
 
 
@@ -19,14 +20,25 @@ def source(key: bytes | None, seed: int | None) -> _native.Source:
             )
         return _native.Source.keyed(bytes(key))
     if seed is not None:
-        if isinstance(seed, bool) or not 0 <= seed < 2**64:
-            raise ParameterError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
+        seed = whole_number("seed", seed, 0)
+        if seed >= 2**64:
+            raise ParameterError(f"seed: {seed!r}; give a whole number below 2^64")
         warn(
             "released with a seed: whoever knows the seed can undo it. This release is NOT private; "
             "use it for tests only"
         )
         return _native.Source.seeded(seed)
     return _native.Source.system()
+
+
+def check_guarantee(mechanism: _native.Mechanism, allow_vacuous: bool) -> None:
+    """Refuses a release that protects nothing, or says so where it was insisted on."""
+    try:
+        mechanism.refuse_empty_guarantee()
+    except _native.EmptyGuaranteeError:
+        if not allow_vacuous:
+            raise
+        warn("allow_vacuous: no two different walks are within the radius; this release protects NOTHING")
 
 
 def warn_of_first(start: object) -> None:

@@ -4,10 +4,10 @@ library allows it."""
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from veilwalk._native import WalkError
+from veilwalk._native import ParameterError, WalkError
 from veilwalk.how import How, name_text
 from veilwalk.how import like as like_walk
 from veilwalk.warning import warn
@@ -32,6 +32,10 @@ class Tables:
         """The column as something with Arrow's C interface."""
         raise NotImplementedError
 
+    def check(self, states: Any) -> None:
+        """Refuses a column of states whose type cannot hold every state that may be released: before anything
+        is charged or released."""
+
     def back(self, released: Any, like: Any) -> Any:
         """A released column as one of the library's, of the type of the given one."""
         raise NotImplementedError
@@ -46,6 +50,7 @@ class Tables:
         """A column by itself: one walk, or a walk in each row."""
         if len(column) == 0:
             return column
+        self.check(column)
         name = str(getattr(column, "name", None) or "walks")
         if self.is_lists(column):
             names = self.how.names_for(len(column))
@@ -58,14 +63,30 @@ class Tables:
     def frame(self, frame: Any) -> Any:
         how = self.how
         present = self.columns(frame)
+        listed = ", ".join(repr(column) for column in present)
         for name in [how.state, *how.keep]:
             if name not in present:
-                listed = ", ".join(repr(column) for column in present)
                 raise WalkError(f"there is no column {name!r}; the columns are {listed}")
+        own = [name for name in (how.trajectory, how.step, how.state) if name is not None]
+        for name in [*own, *how.keep]:
+            if present.count(name) > 1:
+                raise WalkError(f"there are two columns {name!r}; the columns are {listed}")
+        if len(set(own)) < len(own):
+            raise ParameterError("trajectory, step and state have to be different columns")
+        if how.state in how.keep:
+            raise ParameterError(
+                f"keep: {how.state!r} holds the real states, which would be released in place of the others"
+            )
+        for name in own:
+            if name in how.keep:
+                raise ParameterError(f"keep: {name!r} comes back in any case; leave it out")
+        if how.names is not None and how.trajectory in present:
+            raise ParameterError(f"names: a table names its walks in the column {how.trajectory!r}")
         if how.keep:
             warn(f"keep: {', '.join(how.keep)} is released as it is, unprotected")
         kept = {name: self.column(frame, name) for name in how.keep}
         states = self.column(frame, how.state)
+        self.check(states)
         if self.is_lists(states):
             columns = self.list_form(frame, states, how.trajectory in present)
         else:
@@ -110,8 +131,8 @@ class Tables:
         trajectories = self.column(frame, how.trajectory)
         steps = self.column(frame, how.step) if how.step in present and how.step else None
         if len(states) == 0:
-            columns = {how.trajectory: trajectories, how.state: states}
-            return columns if steps is None else columns | {cast("str", how.step): steps}
+            numbered = self.no_numbers(states) if steps is None else steps
+            return {how.trajectory: trajectories, how.step or "step": numbered, how.state: states}
         released, numbers = how.long(
             self.native(trajectories, how.trajectory),
             None if steps is None else self.native(steps, how.step or "step"),
@@ -126,6 +147,10 @@ class Tables:
         return columns
 
     def numbers(self, numbers: Any, like: Any) -> Any:
+        raise NotImplementedError
+
+    def no_numbers(self, like: Any) -> Any:
+        """An empty column of whole numbers."""
         raise NotImplementedError
 
 
@@ -155,15 +180,20 @@ class Polars(Tables):
         if series.dtype == like.dtype:
             return series
         if isinstance(like.dtype, pl.Enum):
-            known = set(like.dtype.categories.to_list())
+            return series.cast(pl.String).cast(like.dtype)
+        return series.cast(like.dtype)
+
+    def check(self, states: Any) -> None:
+        import polars as pl
+
+        if isinstance(states.dtype, pl.Enum):
+            known = set(states.dtype.categories.to_list())
             lacking = next((label for label in self.how.labels if label not in known), None)
             if lacking is not None:
                 raise WalkError(
-                    f"column {like.name!r}: the Enum lacks the chain's state {lacking!r}, which a release "
+                    f"column {states.name!r}: the Enum lacks the chain's state {lacking!r}, which a release "
                     "may need; use a Categorical, or an Enum of all states"
                 )
-            return series.cast(pl.String).cast(like.dtype)
-        return series.cast(like.dtype)
 
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         import polars as pl
@@ -177,6 +207,11 @@ class Polars(Tables):
         import polars as pl
 
         return pl.Series("step", numbers)
+
+    def no_numbers(self, like: Any) -> Any:
+        import polars as pl
+
+        return pl.Series("step", [], dtype=pl.Int64)
 
 
 class Arrow(Tables):
@@ -211,13 +246,22 @@ class Arrow(Tables):
     def numbers(self, numbers: Any, like: Any) -> Any:
         return self.back(numbers, like)
 
+    def no_numbers(self, like: Any) -> Any:
+        import pyarrow as pa
+
+        return pa.array([], type=pa.int64())
+
 
 class Pandas(Tables):
     def columns(self, frame: Any) -> list[str]:
         return list(frame.columns)
 
     def column(self, frame: Any, name: str) -> Any:
-        return frame[name]
+        column = frame[name]
+        if name == self.how.trajectory and is_category(column):
+            # Categories that do not occur are no part of a release.
+            return column.cat.remove_unused_categories()
+        return column
 
     def is_lists(self, column: Any) -> bool:
         if "list" in str(column.dtype):
@@ -244,16 +288,18 @@ class Pandas(Tables):
             ) from None
 
     def back(self, released: Any, like: Any) -> Any:
+        import numpy as np
         import pandas as pd
         import pyarrow as pa
 
         array = pa.chunked_array(released)
         if isinstance(like.dtype, pd.CategoricalDtype):
             whole = array.combine_chunks()
+            categories = whole.dictionary.to_pylist()
+            # Where states were lacking, the order is the chain's and not the one that was given.
+            ordered = bool(like.dtype.ordered) and categories == like.dtype.categories.tolist()
             made: Any = pd.Categorical.from_codes(
-                whole.indices.to_numpy(),
-                categories=whole.dictionary.to_pylist(),
-                ordered=bool(like.dtype.ordered),
+                whole.indices.to_numpy(), categories=categories, ordered=ordered
             )
         elif isinstance(like.dtype, pd.ArrowDtype):
             made = pd.arrays.ArrowExtensionArray(array.cast(like.dtype.pyarrow_dtype))
@@ -262,7 +308,7 @@ class Pandas(Tables):
                 [like_walk(old, new) for old, new in zip(like, array.to_pylist(), strict=True)],
                 dtype=object,
             )
-        elif like.dtype.kind in "iu":
+        elif isinstance(like.dtype, np.dtype) and like.dtype.kind in "iu":
             made = array.to_numpy().astype(like.dtype)
         elif like.dtype == object:
             made = array.to_numpy(zero_copy_only=False).astype(object)
@@ -270,12 +316,13 @@ class Pandas(Tables):
             made = pd.array(array.to_pandas(), dtype=like.dtype)
         # A dtype that is given is not guessed: objects stay objects.
         dtype = made.dtype
-        return pd.Series(made, index=like.index, name=like.name, dtype=dtype)
+        return pd.Series(made, index=row_numbers(like.index), name=like.name, dtype=dtype)
 
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         import pandas as pd
 
-        return pd.DataFrame(columns, index=frame.index)
+        index = row_numbers(frame.index)
+        return pd.DataFrame({name: column.set_axis(index) for name, column in columns.items()})
 
     def values(self, column: Any) -> list[Any]:
         return cast("list[Any]", column.tolist())
@@ -284,4 +331,70 @@ class Pandas(Tables):
         import pandas as pd
         import pyarrow as pa
 
-        return pd.Series(pa.chunked_array(numbers).to_numpy(), index=like.index)
+        return pd.Series(pa.chunked_array(numbers).to_numpy(), index=row_numbers(like.index))
+
+    def no_numbers(self, like: Any) -> Any:
+        import pandas as pd
+
+        return pd.Series([], index=row_numbers(like.index), dtype="int64")
+
+
+def is_category(column: Any) -> bool:
+    import pandas as pd
+
+    return isinstance(column.dtype, pd.CategoricalDtype)
+
+
+def row_numbers(index: Any) -> Any:
+    """The index of a release: the given one if it numbers rows, and else a new one, since what an index holds
+    is released no more than any other column."""
+    import pandas as pd
+
+    plain = index.nlevels == 1 and index.name is None and getattr(index.dtype, "kind", "") in "iu"
+    return index if plain else pd.RangeIndex(len(index))
+
+
+FRAMES = {"DataFrame", "Table", "RecordBatch"}
+
+
+def library_of(walks: Any) -> type[Tables] | None:
+    """The library that a table or a column is of, if it is one."""
+    module, kind = type(walks).__module__.partition(".")[0], type(walks).__name__
+    if module == "pandas" and kind in {"DataFrame", "Series"}:
+        return Pandas
+    if module == "polars" and kind in {"DataFrame", "Series"}:
+        return Polars
+    if module == "pyarrow" and (kind in FRAMES or hasattr(walks, "type")):
+        return Arrow
+    return None
+
+
+def collect(
+    library: type[Tables], frame: Any, trajectory: str, step: str | None, state: str
+) -> list[list[Any]]:
+    """The walks of a table as lists of states, in the order in which they begin."""
+    tables = library(cast("How", Places(trajectory)))
+    present = tables.columns(frame)
+    states = tables.column(frame, state) if state in present else None
+    if states is None or (trajectory not in present and not tables.is_lists(states)):
+        lacking = state if states is None else trajectory
+        listed = ", ".join(repr(column) for column in present)
+        raise WalkError(f"there is no column {lacking!r}; the columns are {listed}")
+    if tables.is_lists(states):
+        return [list(walk) for walk in tables.values(states)]
+    walks: dict[Any, list[tuple[Any, Any]]] = {}
+    steps = tables.values(tables.column(frame, step)) if step in present and step else None
+    names = tables.values(tables.column(frame, trajectory))
+    for row, (name, value) in enumerate(zip(names, tables.values(states), strict=True)):
+        walks.setdefault(name, []).append((row if steps is None else steps[row], value))
+    if steps is not None:
+        for rows in walks.values():
+            rows.sort(key=lambda row: row[0])
+    return [[value for _, value in rows] for rows in walks.values()]
+
+
+@dataclass(frozen=True)
+class Places:
+    """As much as reading a table needs to know."""
+
+    trajectory: str

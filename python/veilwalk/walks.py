@@ -22,21 +22,11 @@ def privatize(walks: Walks, how: How) -> Walks:
 
 
 def _release(walks: Any, how: How) -> Any:
-    module = type(walks).__module__.partition(".")[0]
-    kind = type(walks).__name__
-    if module == "pandas" and kind == "DataFrame":
-        return tables.Pandas(how).frame(walks)
-    if module == "pandas" and kind == "Series":
-        return tables.Pandas(how).series(walks)
-    if module == "polars" and kind == "DataFrame":
-        return tables.Polars(how).frame(walks)
-    if module == "polars" and kind == "Series":
-        return tables.Polars(how).series(walks)
-    if module == "pyarrow" and kind in {"Table", "RecordBatch"}:
-        return tables.Arrow(how).frame(walks)
-    if module == "pyarrow" and hasattr(walks, "type"):
-        return tables.Arrow(how).series(walks)
-    if module == "numpy" and kind == "ndarray":
+    library, kind = tables.library_of(walks), type(walks).__name__
+    if library is not None:
+        made = library(how)
+        return made.frame(walks) if kind in tables.FRAMES else made.series(walks)
+    if type(walks).__module__ == "numpy" and kind == "ndarray":
         return _numpy(walks, how)
     if isinstance(walks, Mapping):
         listed = [list(walk) if is_array(walk) else walk for walk in walks.values()]
@@ -50,6 +40,27 @@ def _release(walks: Any, how: How) -> Any:
         f"walks of type {type(walks).__qualname__}{hint}; give a list of lists, a dict of lists, a NumPy "
         "array, or a table or column of pandas, Polars or pyarrow"
     )
+
+
+def collect(walks: Any, trajectory: str, step: str | None, state: str) -> list[list[Any]]:
+    """Walks of any kind that `privatize` takes, as lists of states."""
+    library, kind = tables.library_of(walks), type(walks).__name__
+    if library is not None and kind in tables.FRAMES:
+        return tables.collect(library, walks, trajectory, step, state)
+    if library is not None or (type(walks).__module__ == "numpy" and kind == "ndarray"):
+        walks = walks.to_pylist() if hasattr(walks, "to_pylist") else walks.tolist()
+    elif isinstance(walks, Mapping):
+        walks = list(walks.values())
+    elif isinstance(walks, str) or not isinstance(walks, Iterable):
+        raise WalkError(f"walks of type {type(walks).__qualname__}; give walks as `privatize` takes them")
+    listed = [walk.tolist() if is_array(walk) else walk for walk in walks]
+    if not listed or not isinstance(listed[0], Iterable) or isinstance(listed[0], str):
+        # States, and so one walk, as for `privatize`; what is no state is refused as such.
+        listed = [listed] if listed else []
+    for place, walk in enumerate(listed):
+        if isinstance(walk, str) or not isinstance(walk, Iterable):
+            raise WalkError(f"walk {place} is {walk!r}; a walk is a list of states")
+    return [list(walk) for walk in listed]
 
 
 def _lists(walks: list[Any] | tuple[Any, ...], how: How) -> Any:

@@ -15,7 +15,8 @@ class PrivacyWarning(UserWarning):
 
 def warn(message: str) -> None:
     """Warns at the line of the user's own code."""
-    depth = 1
+    # The second frame is that of whoever called this.
+    depth = 2
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
         frame, depth = frame.f_back, depth + 1

@@ -20,6 +20,7 @@ use crate::manifest::{BlockPart, Counts, GuaranteePart, Manifest, hash_file};
 use crate::mechanism_file::ScaleFrom;
 use crate::output::directory_of;
 use crate::read_error::{Place, ReadError, ReadErrorKind};
+use crate::row_text::OWN_COLUMNS;
 use crate::walks::{WalkOptions, WalkReader};
 
 /// Why a release is not what its manifest says.
@@ -96,6 +97,21 @@ pub enum VerifyError {
         /// The state.
         to: String,
     },
+    /// A column that nobody said was kept, or that is not there.
+    #[error("{file}: the column {column:?} is {}", if *.there {
+        "neither part of a release nor among the columns that were kept; what is copied beside a release \
+         is not protected, and has to be named"
+    } else {
+        "said to be kept, and there is none"
+    })]
+    Column {
+        /// The release.
+        file: String,
+        /// The column.
+        column: String,
+        /// Whether it is there.
+        there: bool,
+    },
     /// More or fewer walks or states.
     #[error(
         "{file}: {} walks and {} states, where the manifest counts {} and {}",
@@ -119,14 +135,29 @@ pub enum VerifyError {
     },
 }
 
-/// Goes through a release: all its states have to be the chain's, all its moves possible.
+/// Goes through a release: all its states have to be the chain's, all its moves possible, and its columns
+/// those of a release and the `kept` ones. (NDJSON may have others, which are not noticed.)
 ///
 /// # Errors
 ///
-/// If it cannot be read, or some state or move is not the chain's.
-pub fn count_release(release: &Path, chain: &Chain) -> Result<Counts, VerifyError> {
+/// If it cannot be read, or some column, state or move should not be there.
+pub fn count_release(
+    release: &Path,
+    chain: &Chain,
+    kept: &[String],
+) -> Result<Counts, VerifyError> {
     let file = || release.display().to_string();
     let mut reader = WalkReader::open(release, WalkOptions::default())?;
+    if let Some(header) = reader.header() {
+        let named =
+            |column: &&String| kept.contains(column) || OWN_COLUMNS.contains(&column.trim());
+        let unnamed = header.iter().find(|column| !named(column)).map(|column| (column, true));
+        let missing = kept.iter().find(|column| !header.contains(column)).map(|c| (c, false));
+        if let Some((column, there)) = unnamed.or(missing) {
+            let column = column.to_owned();
+            return Err(VerifyError::Column { file: file(), column, there });
+        }
+    }
     let mut last: HashMap<String, StateId> = HashMap::new();
     let mut steps = 0u64;
     while let Some(row) = reader.next_row()? {
@@ -181,7 +212,7 @@ pub fn verify_release(
     if expected != found {
         return Err(VerifyError::Changed { file, expected, found });
     }
-    let found = count_release(release, model.chain())?;
+    let found = count_release(release, model.chain(), &manifest.kept_columns)?;
     let expected = manifest.counts.clone();
     if (found.walks, found.steps) != (expected.walks, expected.steps) {
         return Err(VerifyError::Counts { file, expected, found });

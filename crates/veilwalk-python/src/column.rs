@@ -171,18 +171,14 @@ impl Like {
         key: &DataType,
         values: &DataType,
     ) -> Result<ArrayRef, String> {
-        let mut all: Vec<&str> = self.categories.iter().map(String::as_str).collect();
-        let known: FxHashMap<&str, u32> = all.iter().copied().zip(0..).collect();
-        let keys: Vec<u32> = labels
-            .iter()
-            .map(|label| match known.get(label) {
-                Some(&key) => key,
-                None => {
-                    all.push(label);
-                    all.len() as u32 - 1
-                }
-            })
-            .collect();
+        let given: Vec<&str> = self.categories.iter().map(String::as_str).collect();
+        let known: FxHashMap<&str, u32> = given.iter().copied().zip(0..).collect();
+        // Categories that lack a state may be those of the real walks, and would tell which they visit.
+        let keys: Option<Vec<u32>> = labels.iter().map(|label| known.get(label).copied()).collect();
+        let (all, keys) = match keys {
+            Some(keys) => (given, keys),
+            None => (labels.to_vec(), (0..labels.len() as u32).collect()),
+        };
         let every: Vec<u32> = (0..all.len() as u32).collect();
         let values = write_texts(every, &all, values)?;
         // More categories than the keys can count: wider keys, as Arrow does itself.

@@ -45,18 +45,40 @@ create_exception!(
     "A session that is closed, not started, or saved under something else."
 );
 
+/// A message of the library, with what is done in Python in place of what the command line calls for.
+pub(crate) fn in_python(message: impl Display) -> String {
+    const WORDS: [(&str, &str); 7] = [
+        ("--normalize", "normalize=True"),
+        ("--largest-component", "largest_component=True"),
+        ("`head -c 32 /dev/urandom`", "secrets.token_bytes(32)"),
+        ("a release with --ledger", "a release with ledger="),
+        ("`veilwalk tune -o FILE`", "Mechanism.save"),
+        ("`veilwalk chain compile CHAIN -o MODEL`", "Chain.compile"),
+        ("`veilwalk privatize -o` writes it", "Mechanism.write_manifest writes it"),
+    ];
+    WORDS.into_iter().fold(message.to_string(), |text, (from, to)| text.replace(from, to))
+}
+
 pub(crate) fn chain_error(error: impl Display) -> PyErr {
-    ChainError::new_err(error.to_string())
+    ChainError::new_err(in_python(error))
 }
 
 pub(crate) fn parameter_error(error: impl Display) -> PyErr {
-    ParameterError::new_err(error.to_string())
+    ParameterError::new_err(in_python(error))
 }
 
 pub(crate) fn walk_error(error: impl Display) -> PyErr {
-    WalkError::new_err(error.to_string())
+    WalkError::new_err(in_python(error))
 }
 
 pub(crate) fn session_error(error: impl Display) -> PyErr {
-    SessionError::new_err(error.to_string())
+    SessionError::new_err(in_python(error))
+}
+
+pub(crate) fn ledger_error(error: impl Display) -> PyErr {
+    LedgerError::new_err(in_python(error))
+}
+
+pub(crate) fn release_error(error: impl Display) -> PyErr {
+    ReleaseFileError::new_err(in_python(error))
 }

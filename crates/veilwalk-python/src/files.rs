@@ -1,6 +1,6 @@
 //! The files that the command line reads and writes too: models, mechanisms, ledgers, manifests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -12,24 +12,42 @@ use veilwalk::random::SourceKind;
 use veilwalk::rational::Rational;
 use veilwalk_io::{
     FinishedRelease, Ledger, LedgerScope, Manifest, MechanismFile, count_release, hash_file,
-    verify_release, write_model,
+    is_ledger, verify_release, write_model,
 };
 
 use crate::chain::Chain;
 use crate::choice::Asked;
 use crate::error::{
-    LedgerError, ParameterError, ReleaseFileError, VeilwalkError, chain_error, parameter_error,
+    ParameterError, VeilwalkError, chain_error, in_python, ledger_error, parameter_error,
+    release_error,
 };
 use crate::interrupt;
 use crate::mechanism::{Mechanism, to_value};
 
 fn file_error(error: impl std::fmt::Display) -> PyErr {
-    VeilwalkError::new_err(error.to_string())
+    VeilwalkError::new_err(in_python(error))
+}
+
+/// Refuses to write over what nothing could bring back.
+fn refuse_to_replace(path: &Path) -> PyResult<()> {
+    let name = path.display();
+    if is_ledger(path) {
+        return Err(file_error(format!(
+            "{name}: this is a ledger, and what it has counted would be lost; give another file"
+        )));
+    }
+    if path.is_file() && name.to_string().ends_with(Manifest::SUFFIX) {
+        return Err(file_error(format!(
+            "{name}: this is the manifest of a release; give another file"
+        )));
+    }
+    Ok(())
 }
 
 /// Writes a chain with its distances.
 #[pyfunction]
 pub(crate) fn compile_chain(py: Python<'_>, chain: &Chain, path: PathBuf) -> PyResult<()> {
+    refuse_to_replace(&path)?;
     let model = chain.model(py)?;
     interrupt::run(py, move |_| {
         write_model(&model, model.all_certified(), &path).map_err(file_error)
@@ -43,6 +61,7 @@ pub(crate) fn compile_mechanism(
     mechanism: &Mechanism,
     path: PathBuf,
 ) -> PyResult<()> {
+    refuse_to_replace(&path)?;
     let (inner, promise) = (mechanism.mechanism.clone(), mechanism.promise);
     let calibration = mechanism.scale_from.into();
     interrupt::run(py, move |_| {
@@ -62,6 +81,7 @@ pub(crate) fn compile_mechanism(
 /// Writes the mechanism's choices, promise and scales.
 #[pyfunction]
 pub(crate) fn save_mechanism(mechanism: &Mechanism, path: PathBuf) -> PyResult<()> {
+    refuse_to_replace(&path)?;
     MechanismFile::describing(&mechanism.mechanism, mechanism.scale_from)
         .ok_or_else(|| ParameterError::new_err("the mechanism makes no promise"))?
         .write(&path)
@@ -136,7 +156,7 @@ impl Charge {
         let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let ledger = Ledger::open(&self.path, &self.scope);
         let charged = ledger.and_then(|l| l.charge(names, self.epsilon, self.budget));
-        charged.map_err(|error| LedgerError::new_err(error.to_string()))
+        charged.map_err(ledger_error)
     }
 }
 
@@ -156,9 +176,9 @@ pub(crate) fn charge_ledger(
 /// What a ledger has, as JSON.
 #[pyfunction]
 pub(crate) fn read_ledger(path: PathBuf) -> PyResult<String> {
-    let failed = |error: veilwalk_io::LedgerError| LedgerError::new_err(error.to_string());
-    let ledger = Ledger::open_existing(&path).map_err(failed)?;
-    let (scope, entries) = (ledger.scope().map_err(failed)?, ledger.entries().map_err(failed)?);
+    let ledger = Ledger::open_existing(&path).map_err(ledger_error)?;
+    let (scope, entries) =
+        (ledger.scope().map_err(ledger_error)?, ledger.entries().map_err(ledger_error)?);
     let entry = |entry: veilwalk_io::LedgerEntry| {
         let spent = json!({
             "epsilon": entry.spent.as_f64(),
@@ -197,9 +217,8 @@ pub(crate) fn write_manifest(
     let (releasing, name, scale_from) = mechanism.releasing(py, block, longest_walk)?;
     let (model, promise) = (mechanism.mechanism.model().clone(), mechanism.promise);
     interrupt::run(py, move |_| {
-        let refused = |error: String| ReleaseFileError::new_err(error);
-        let counts = count_release(&path, model.chain()).map_err(|e| refused(e.to_string()))?;
-        let hash = hash_file(&path).map_err(|e| refused(e.to_string()))?;
+        let counts = count_release(&path, model.chain(), &kept_columns).map_err(release_error)?;
+        let hash = hash_file(&path).map_err(release_error)?;
         let manifest = Manifest::describing(FinishedRelease {
             name: &name,
             releasing: &releasing,
@@ -225,7 +244,7 @@ pub(crate) fn verify(py: Python<'_>, path: PathBuf, chain: &Chain) -> PyResult<S
     let model = chain.model(py)?;
     interrupt::run(py, move |stop| {
         let manifest = verify_release(&path, &model, &|_| stop.flow());
-        let manifest = manifest.map_err(|error| ReleaseFileError::new_err(error.to_string()))?;
+        let manifest = manifest.map_err(release_error)?;
         Ok::<_, PyErr>(to_value(&manifest)?.to_string())
     })
 }

@@ -122,7 +122,7 @@ impl Session {
         self.value(py, released, naming)
     }
 
-    /// The session in about fifty bytes.
+    /// The session in about sixty bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.look()?.save()))
     }
@@ -223,7 +223,7 @@ impl BlockSession {
         self.values(py, &released)
     }
 
-    /// The session in about fifty bytes, between two blocks.
+    /// The session in about sixty bytes, between two blocks.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.look()?.save().map_err(session_error)?;
         Ok(PyBytes::new(py, &bytes))

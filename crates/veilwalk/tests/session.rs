@@ -87,6 +87,12 @@ fn a_saved_session_is_refused_where_it_does_not_belong() {
     let other_chain = preset(&Arc::new(Model::new(moved).unwrap()), Preset::Sharp, "1", "3.5");
     assert!(matches!(resume(&Arc::new(other_chain), "w", &bytes), ResumeError::OtherChain { .. }));
     assert!(matches!(resume(&sharp, "v", &bytes), ResumeError::OtherWalk(_)));
+    for other in
+        [Source::system(), Source::seeded(1), Source::keyed(Secret::new(&[8; 32]).unwrap())]
+    {
+        let resumed = Session::resume(sharp.clone(), &other, Start::Initial, "w", &bytes);
+        assert!(matches!(resumed.unwrap_err(), ResumeError::OtherSource));
+    }
     for cut in 0..bytes.len() {
         assert!(matches!(resume(&sharp, "w", &bytes[..cut]), ResumeError::Damaged));
     }

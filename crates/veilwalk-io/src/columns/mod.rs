@@ -43,6 +43,8 @@ pub(crate) struct Columns {
     pub(crate) format: WalkFormat,
     pub(crate) fields: Vec<FieldRef>,
     pub(crate) shape: Shape,
+    /// The names of all columns there are.
+    pub(crate) header: Vec<String>,
     /// Their places in the batches that the decoder gives.
     places: Vec<usize>,
 }
@@ -236,7 +238,8 @@ fn choose(
             return Err(refuse(&fields[1], ColumnRole::State, expected));
         }
     };
-    let columns = Columns { file: file.to_owned(), format, fields, shape, places: places.clone() };
+    let file = file.to_owned();
+    let columns = Columns { file, format, fields, shape, header, places: places.clone() };
     Ok((columns, places))
 }
 

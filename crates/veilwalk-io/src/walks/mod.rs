@@ -184,6 +184,17 @@ impl<R: Read> WalkReader<R> {
         }
     }
 
+    /// The names of all columns, also of those that are not read. NDJSON has none: each of its lines may
+    /// have others.
+    #[must_use]
+    pub fn header(&self) -> Option<&[String]> {
+        match &self.source {
+            Source::Table(table) => Some(table.header()),
+            Source::Objects { .. } => None,
+            Source::Columns(rows) => Some(&rows.reader.columns.header),
+        }
+    }
+
     /// What messages call the input.
     #[must_use]
     pub fn name(&self) -> &str {

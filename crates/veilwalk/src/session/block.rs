@@ -321,7 +321,7 @@ impl BlockSession {
         &self.releaser.mechanism
     }
 
-    /// The session in about fifty bytes, to be resumed later or elsewhere. They hold nothing secret.
+    /// The session in about sixty bytes, to be resumed later or elsewhere. They hold nothing secret.
     ///
     /// # Errors
     ///
@@ -354,6 +354,7 @@ impl BlockSession {
     fn owner(&self) -> Owner<'_> {
         let mechanism = self.mechanism();
         let fingerprint = mechanism.fingerprint();
-        Owner { model: mechanism.model(), mechanism: fingerprint, name: &self.name }
+        let (model, name, key) = (mechanism.model(), &self.name, &self.walk.key);
+        Owner { model, mechanism: fingerprint, name, key }
     }
 }

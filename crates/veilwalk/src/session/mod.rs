@@ -213,7 +213,7 @@ impl Session {
         &self.releaser.mechanism
     }
 
-    /// The session in about fifty bytes, to be resumed later or elsewhere.
+    /// The session in about sixty bytes, to be resumed later or elsewhere.
     #[must_use]
     pub fn save(&self) -> Vec<u8> {
         self.owner().write(self.walk.released, self.walk.last)
@@ -240,6 +240,7 @@ impl Session {
     fn owner(&self) -> Owner<'_> {
         let mechanism = self.mechanism();
         let fingerprint = mechanism.fingerprint();
-        Owner { model: mechanism.model(), mechanism: fingerprint, name: &self.name }
+        let (model, name, key) = (mechanism.model(), &self.name, &self.walk.key);
+        Owner { model, mechanism: fingerprint, name, key }
     }
 }

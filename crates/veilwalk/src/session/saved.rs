@@ -1,22 +1,25 @@
 //! The saved form of a session: small, versioned, and refused where it does not belong.
 //!
 //! A version byte, then what follows in `postcard`, then four bytes of a checksum over all of it.
-//! Hashes are cut to 16 bytes (the walk's name to 8): they guard against mix-ups, not attackers.
+//! Hashes are cut to 16 bytes (the walk's name, and the mark of its key, to 8): they guard against mix-ups,
+//! not attackers.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::chain::StateId;
 use crate::model::Model;
-use crate::random::Unavailable;
+use crate::random::{Unavailable, WalkKey};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
     chain: [u8; 16],
     mechanism: [u8; 16],
     name: [u8; 8],
+    /// The mark of the key or seed, if there was one.
+    source: Option<[u8; 8]>,
     released: u64,
     last: Option<u32>,
 }
@@ -54,6 +57,12 @@ pub enum ResumeError {
     /// Saved for another walk.
     #[error("the session was saved for a walk with another name than {0:?}")]
     OtherWalk(String),
+    /// Saved with a key or a seed, and taken up without it.
+    #[error(
+        "the session was saved with a key or a seed that this is not; resume it with the same one, so that \
+         a step that is made again repeats itself"
+    )]
+    OtherSource,
     /// No randomness to go on with.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
@@ -73,11 +82,16 @@ pub(super) struct Owner<'a> {
     pub(super) model: &'a Model,
     pub(super) mechanism: [u8; 32],
     pub(super) name: &'a str,
+    pub(super) key: &'a WalkKey,
 }
 
 impl Owner<'_> {
     fn name_hash(&self) -> [u8; 8] {
         cut(&blake3::derive_key("veilwalk 2026 walk name v1", self.name.as_bytes()))
+    }
+
+    fn source_mark(&self) -> Option<[u8; 8]> {
+        self.key.mark().as_ref().map(cut)
     }
 
     /// The bytes of a session of which so much was released.
@@ -86,6 +100,7 @@ impl Owner<'_> {
             chain: cut(&self.model.hash().0),
             mechanism: cut(&self.mechanism),
             name: self.name_hash(),
+            source: self.source_mark(),
             released,
             last: last.map(|state| state.index() as u32),
         };
@@ -116,6 +131,9 @@ impl Owner<'_> {
         }
         if saved.name != self.name_hash() {
             return Err(ResumeError::OtherWalk(self.name.to_owned()));
+        }
+        if saved.source.is_some() && saved.source != self.source_mark() {
+            return Err(ResumeError::OtherSource);
         }
         let states = self.model.chain().len();
         let last = saved.last.map(|state| StateId::new(state as usize));

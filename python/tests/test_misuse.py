@@ -1,0 +1,268 @@
+"""What someone tries who has not read the documentation: nothing may leak, get lost or be misread."""
+
+# mypy: disable-error-code="arg-type, call-overload, dict-item"
+
+from __future__ import annotations
+
+import pathlib
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import veilwalk as vw
+
+CREDIT = vw.Chain.credit()
+M = vw.Mechanism("sharp", CREDIT, epsilon=1, radius=3.5)
+WALKS = {"trajectory": ["a", "a", "b"], "step": [0, 1, 0], "state": ["B", "Caa", "B"]}
+KEY = bytes(range(32))
+
+frames = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+
+
+@frames
+def test_real_states_are_not_kept(make: Any) -> None:
+    with pytest.raises(vw.ParameterError, match="holds the real states"):
+        M.privatize(make(WALKS), keep=["state"])
+    with pytest.raises(vw.ParameterError, match="comes back in any case"):
+        M.privatize(make(WALKS), keep=["trajectory"])
+    lists = make({"trajectory": ["a"], "state": [["B", "Caa"]]})
+    with pytest.raises(vw.ParameterError, match="holds the real states"):
+        M.privatize(lists, keep=["state"])
+
+
+def test_columns_with_two_roles_or_twice() -> None:
+    frame = pd.DataFrame(WALKS)
+    with pytest.raises(vw.ParameterError, match="different columns"):
+        M.privatize(frame, trajectory="state")
+    with pytest.raises(vw.WalkError, match="two columns 'state'"):
+        M.privatize(pd.concat([frame, frame[["state"]]], axis=1))
+    with pytest.raises(vw.ParameterError, match="names its walks in the column 'trajectory'"):
+        M.privatize(frame, names=["x", "y"])
+
+
+def test_a_text_is_not_a_list(tmp_path: pathlib.Path) -> None:
+    ledger = vw.Ledger(tmp_path / "ledger")
+    for attempt in (
+        lambda: ledger.charge(M, "firm 12"),
+        lambda: M.privatize([["B"], ["B"]], names="xy"),
+        lambda: M.privatize(pd.DataFrame(WALKS), keep="day"),
+        lambda: vw.compare(CREDIT, epsilon=1, mechanisms="sharp"),
+    ):
+        with pytest.raises(vw.ParameterError, match="is a single value"):
+            attempt()
+    with pytest.raises(vw.ParameterError, match="stands for two walks"):
+        ledger.charge(M, ["q", "q"])
+    assert not (tmp_path / "ledger").exists()
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "UInt8", "int64", "int8", "int64[pyarrow]"])
+def test_whole_numbers_of_pandas(dtype: str, tmp_path: pathlib.Path) -> None:
+    chain = vw.Chain.from_matrix([[0.5, 0.5], [0.5, 0.5]], labels=[1, 2])
+    m = vw.Mechanism("sharp", chain, epsilon=1, radius=1)
+    frame = pd.DataFrame({"trajectory": ["a", "a"], "state": pd.array([1, 2], dtype=dtype)})
+    released = m.privatize(frame, ledger=vw.Ledger(tmp_path / "ledger"), budget=1)
+    assert released["state"].dtype == frame["state"].dtype
+    assert set(released["state"]) <= {1, 2}
+
+
+def test_what_cannot_come_back_is_not_charged(tmp_path: pathlib.Path) -> None:
+    ledger = vw.Ledger(tmp_path / "ledger")
+    states = pl.Series(["B", "Caa", "B"], dtype=pl.Enum(["B", "Caa"]))
+    frame = pl.DataFrame(WALKS).with_columns(state=states)
+    with pytest.raises(vw.WalkError, match="the Enum lacks"):
+        M.privatize(frame, ledger=ledger)
+    assert not (tmp_path / "ledger").exists()
+
+
+def test_categories_do_not_tell_which_states_are_real() -> None:
+    frame = pd.DataFrame(WALKS).astype({"state": "category"})
+    released = M.privatize(frame)["state"]
+    assert released.cat.categories.tolist() == CREDIT.states
+    dictionary = pa.table(WALKS).set_column(2, "state", pa.array(WALKS["state"]).dictionary_encode())
+    assert M.privatize(dictionary)["state"].chunk(0).dictionary.to_pylist() == CREDIT.states
+    # Categories that name every state tell nothing, and stay as they are.
+    order = pd.CategoricalDtype(CREDIT.states[::-1], ordered=True)
+    assert M.privatize(frame.astype({"state": order}))["state"].dtype == order
+    partly = pd.CategoricalDtype(["Caa", "B"], ordered=True)
+    assert not M.privatize(frame.astype({"state": partly}))["state"].cat.ordered
+
+
+def test_names_of_other_walks_stay_out() -> None:
+    frame = pd.DataFrame(WALKS).astype({"trajectory": "category"})
+    released = M.privatize(frame[frame["trajectory"] == "a"])
+    assert released["trajectory"].cat.categories.tolist() == ["a"]
+
+
+def test_the_index_is_no_part_of_a_release() -> None:
+    frame = pd.DataFrame(WALKS)
+    for index in (["x", "y", "z"], pd.Index([7, 8, 9], name="user")):
+        assert M.privatize(frame.set_axis(index)).index.tolist() == [0, 1, 2]
+        assert M.privatize(frame.set_axis(index), keep=[]).index.name is None
+        column = pd.Series(WALKS["state"], index=index)
+        assert M.privatize(column).index.tolist() == [0, 1, 2]
+    real = frame.set_index("state", drop=False)
+    assert "state" not in M.privatize(real).index.names
+    # Rows that are numbered can be put beside those they came from.
+    assert M.privatize(frame.set_axis([3, 5, 8])).index.tolist() == [3, 5, 8]
+    with pytest.warns(vw.PrivacyWarning):
+        kept = M.privatize(frame.assign(day=[1, 2, 3]).set_axis(["x", "y", "z"]), keep=["day"])
+    assert kept["day"].tolist() == [1, 2, 3]
+
+
+@frames
+def test_no_rows(make: Any) -> None:
+    full = M.privatize(make({"trajectory": ["a"], "state": ["B"]}))
+    empty = M.privatize(make({"trajectory": ["a"], "state": ["B"]})[:0])
+    names = (lambda t: t.column_names) if make is pa.table else (lambda t: list(t.columns))
+    assert names(empty) == names(full) == ["trajectory", "step", "state"]
+    if make is pl.DataFrame:
+        assert pl.concat([full, empty]).height == 1
+
+
+def test_a_ledger_is_not_written_over(tmp_path: pathlib.Path) -> None:
+    ledger = vw.Ledger(tmp_path / "ledger")
+    ledger.charge(M, ["a"])
+    for write in (M.save, M.compile, CREDIT.compile):
+        with pytest.raises(vw.VeilwalkError, match="this is a ledger"):
+            write(ledger.path)
+    assert ledger.spent() == {"a": 1}
+
+
+WALKED = [["home", "cart", "home"], ["home", "cart"]]
+LONG = {"trajectory": ["u", "v", "u", "u", "v"], "state": ["home", "home", "cart", "home", "cart"]}
+
+
+@pytest.mark.filterwarnings("ignore::veilwalk.PrivacyWarning")
+@pytest.mark.parametrize(
+    "walks",
+    [
+        WALKED,
+        {"user1": WALKED[0], "user2": WALKED[1]},
+        [np.array(walk) for walk in WALKED],
+        (tuple(walk) for walk in WALKED),
+        pd.Series(WALKED),
+        pa.array(WALKED),
+        pd.DataFrame(LONG),
+        pl.DataFrame(LONG),
+        pa.table(LONG),
+        pa.table({"state": WALKED}),
+        pd.DataFrame(LONG | {"step": [2, 0, 1, 0, 1]}),
+    ],
+)
+def test_a_chain_is_fitted_on_whatever_can_be_released(walks: object) -> None:
+    assert vw.Chain.fit(walks, restart=True).row("home") == {"home": 1 / 3, "cart": 2 / 3}
+
+
+@pytest.mark.filterwarnings("ignore::veilwalk.PrivacyWarning")
+def test_walks_that_are_none() -> None:
+    assert vw.Chain.fit(["home", "cart", "home"]).states == ["home", "cart"]
+    for walks, message in (
+        ("home", "walks of type str"),
+        ([["home"], "cart"], "walk 1 is 'cart'"),
+        (pd.DataFrame({"who": ["a"], "state": ["B"]}), "no column 'trajectory'"),
+    ):
+        with pytest.raises(vw.WalkError, match=message):
+            vw.Chain.fit(walks)
+    a_and_b = vw.Chain.from_matrix([[0.5, 0.5], [0.5, 0.5]], labels=["A", "B"])
+    m = vw.Mechanism("sharp", a_and_b, epsilon=1, radius=1)
+    given = m.analyze(real={"AB": ["A", "A", "A", "A"]}).to_dict()["real_walks"]
+    assert given == "given (1 walk, 3 steps)"
+    table = pd.DataFrame({"trajectory": ["AB"] * 4, "state": ["A"] * 4})
+    assert m.analyze(real=table).to_dict()["real_walks"] == given
+
+
+def test_a_matrix_in_a_table_keeps_its_rows_and_labels() -> None:
+    for table in (
+        pl.DataFrame({"x": [0.9, 0.5], "y": [0.1, 0.5]}),
+        pd.DataFrame({"x": [0.9, 0.5], "y": [0.1, 0.5]}),
+        pd.DataFrame({"x": [0.9, 0.5], "y": [0.1, 0.5]}, index=["x", "y"]),
+    ):
+        assert vw.Chain.from_matrix(table).row("x") == {"x": 0.9, "y": 0.1}
+    with pytest.raises(vw.ChainError, match="not named like its columns"):
+        vw.Chain.from_matrix(pd.DataFrame({"x": [0.9, 0.5], "y": [0.1, 0.5]}, index=["y", "x"]))
+    with pytest.raises(vw.ChainError, match="transition 0"):
+        vw.Chain.from_transitions({"a": {"b": 1.0}, "b": {"a": 1.0}})
+    with pytest.raises(vw.ChainError, match="of a table: zip"):
+        vw.Chain.from_transitions(pd.DataFrame(LONG))
+
+
+def test_sessions_with_a_key_have_names() -> None:
+    for block in ({}, {"block": 3}):
+        with pytest.raises(vw.ParameterError, match="every walk needs a name"):
+            M.session(key=KEY, **block)
+    session = M.session(key=KEY, name="a", states="numbers")
+    assert session.start() == session.last
+    for other in (None, KEY[::-1]):
+        with pytest.raises(vw.SessionError, match="key or a seed that this is not"):
+            vw.Session.from_bytes(session.to_bytes(), M, name="a", key=other)
+    assert vw.Session.from_bytes(session.to_bytes(), M, name="a", key=KEY).released == 1
+    assert M.session(name=5).name == "5"
+
+
+def test_a_release_that_protects_nothing_says_so() -> None:
+    empty = vw.Mechanism("sharp", CREDIT, epsilon=1, radius=1)
+    with pytest.raises(vw.EmptyGuaranteeError):
+        empty.session()
+    with pytest.warns(vw.PrivacyWarning, match="protects NOTHING"):
+        empty.privatize([["B"]], allow_vacuous=True)
+    with pytest.warns(vw.PrivacyWarning, match="protects NOTHING"):
+        empty.session(allow_vacuous=True)
+
+
+def test_a_manifest_names_every_column(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "released.csv"
+    M.privatize(pd.DataFrame(WALKS)).assign(home="Main St").to_csv(path, index=False)
+    with pytest.raises(vw.ReleaseFileError, match='"home" is neither part of a release'):
+        M.write_manifest(path, randomness="system")
+    with pytest.raises(vw.ReleaseFileError, match='"nope" is said to be kept'):
+        M.write_manifest(path, randomness="system", keep=["home", "nope"])
+    M.write_manifest(path, randomness="system", keep=["home"])
+    with pytest.warns(vw.PrivacyWarning, match="home"):
+        vw.verify(path, CREDIT)
+
+
+def test_parameters_of_other_types() -> None:
+    assert vw.Mechanism("sharp", CREDIT, epsilon=1, substitutions=np.int64(2)).substitutions == 2
+    for attempt in (
+        lambda: vw.Mechanism(None, CREDIT, epsilon=1, radius=3.5),
+        lambda: vw.Mechanism("sharp", CREDIT, epsilon=1, radius=3.5, calibrate=True),
+        lambda: vw.Mechanism("sharp", CREDIT, epsilon=1, substitutions="two"),
+        lambda: M.privatize([["B"]], threads="2"),
+        lambda: M.privatize([["B"]], seed="a"),
+        lambda: vw.compare("credit", epsilon=1),
+        lambda: vw.compare(CREDIT, epsilon=1, mechanisms=[]),
+    ):
+        with pytest.raises(vw.ParameterError):
+            attempt()
+    comparison = vw.compare(CREDIT, epsilon=3.5, radius=3.5, steps=5, mechanisms=["paper", "sharp"])
+    assert comparison.winner("wrong-states") == comparison.winner("wrong_states")
+    with pytest.raises(vw.ParameterError, match="none of the purposes"):
+        comparison.winner("speed")
+
+
+def test_mechanisms_that_release_alike_are_equal() -> None:
+    assert vw.Mechanism("sharp", CREDIT, epsilon=1, radius=3.5) == M
+    assert len({vw.Mechanism("sharp", CREDIT, epsilon="1", radius="7/2"), M}) == 1
+    assert vw.Mechanism("sharp", CREDIT, epsilon=2, radius=3.5) != M
+
+
+def test_warnings_point_at_the_line_that_asked() -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        M.privatize([["B"]], seed=1)
+        vw.Chain.fit([["a", "b", "a"]])
+    assert {warning.filename for warning in seen} == {__file__}
+
+
+def test_messages_speak_of_python() -> None:
+    with pytest.raises(vw.ChainError, match="normalize=True"):
+        vw.Chain.from_matrix([[0.5, 0.4], [1.0, 0.0]])
+    with pytest.raises(vw.ChainError, match="largest_component=True"):
+        vw.Chain.from_transitions([("a", "b", 1), ("b", "b", 1)])
+    with pytest.raises(vw.ParameterError, match="token_bytes"):
+        M.privatize({"a": ["B"]}, key=b"short")
