@@ -245,6 +245,23 @@ def test_parameters_of_other_types() -> None:
         comparison.winner("speed")
 
 
+def test_files_of_another_kind(tmp_path: pathlib.Path) -> None:
+    CREDIT.compile(tmp_path / "model")
+    with pytest.raises(vw.ParameterError, match="not a mechanism file: it is not a text"):
+        vw.Mechanism.read(tmp_path / "model", CREDIT)
+    with pytest.raises(vw.LedgerError, match="there is no folder"):
+        vw.Ledger(tmp_path / "none" / "ledger").charge(M, ["a"])
+
+
+def test_spark_takes_frames_of_spark() -> None:
+    pytest.importorskip("pyspark")
+    from veilwalk import spark
+
+    for release in (spark.privatize, spark.stream):
+        with pytest.raises(vw.WalkError, match="give a DataFrame of Spark"):
+            release(pd.DataFrame(WALKS), M, key=KEY)
+
+
 def test_mechanisms_that_release_alike_are_equal() -> None:
     assert vw.Mechanism("sharp", CREDIT, epsilon=1, radius=3.5) == M
     assert len({vw.Mechanism("sharp", CREDIT, epsilon="1", radius="7/2"), M}) == 1

@@ -25,7 +25,7 @@ from veilwalk.chain import Chain, State
 from veilwalk.how import name_text
 from veilwalk.mechanism import Mechanism, remade
 from veilwalk.session import Block, Session
-from veilwalk.source import source, warn_of_first
+from veilwalk.source import check_guarantee, source, warn_of_first
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,6 +93,13 @@ def _loader(
     return from_spark
 
 
+def _checked_frame(df: DataFrame) -> DataFrame:
+    if not (hasattr(df, "schema") and hasattr(df, "mapInArrow")):
+        kind = type(df).__qualname__
+        raise WalkError(f"walks of type {kind}; give a DataFrame of Spark, or others to Mechanism.privatize")
+    return df
+
+
 def _check(df: DataFrame, columns: Iterable[str], key: object) -> None:
     missing = [name for name in columns if name not in df.columns]
     if missing:
@@ -110,8 +117,7 @@ def _refuse(mechanism: object, allow_vacuous: bool) -> None:
     if not isinstance(mechanism, Mechanism):
         kind = type(mechanism).__name__
         raise ParameterError(f"mechanism: a value of type {kind}; give a veilwalk.Mechanism")
-    if not allow_vacuous:
-        mechanism._native.refuse_empty_guarantee()
+    check_guarantee(mechanism._native, allow_vacuous)
 
 
 def _check_types(df: DataFrame, trajectory: str, step: str | None, state: str) -> None:
@@ -173,6 +179,7 @@ def privatize(
     from pyspark.sql import functions as f
     from pyspark.sql import types
 
+    df = _checked_frame(df)
     lists = state in df.columns and isinstance(df.schema[state].dataType, types.ArrayType)
     columns = [trajectory, state] if lists else [trajectory, step, state]
     _check(df, columns, key)
@@ -269,6 +276,7 @@ def stream(
     """
     from pyspark.sql import types
 
+    df = _checked_frame(df)
     _check(df, [trajectory, step, state], key)
     _check_types(df, trajectory, step, state)
     if isinstance(df.schema[state].dataType, types.ArrayType):

@@ -469,4 +469,6 @@ fn a_ledger_that_is_another_file() {
     folder.refuses(["ledger", "show", "notes.csv"], &["notes.csv", "not a ledger"]);
     let args = ["privatize", "walks.csv", "--ledger", "notes.csv", "-o", "out.csv"];
     folder.refuses(both(&args, &CREDIT), &["notes.csv", "not a ledger"]);
+    let args = ["privatize", "walks.csv", "--ledger", "none/spent", "-o", "out.csv"];
+    folder.refuses(both(&args, &CREDIT), &["none/spent", "there is no folder none"]);
 }

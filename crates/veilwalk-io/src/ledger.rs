@@ -151,13 +151,18 @@ impl Ledger {
             path: name.clone(),
             reason: error.to_string(),
         };
-        let (file, _listed) = temporary_in(directory_of(path)).map_err(fail)?;
+        let directory = directory_of(path);
+        if !directory.is_dir() {
+            let reason = format!("there is no folder {}; make it first", directory.display());
+            return Err(LedgerError::Storage { path: name, reason });
+        }
+        let (file, _listed) = temporary_in(directory).map_err(fail)?;
         let database = Database::create(file.path()).map_err(|error| opening(&name, error))?;
         let ledger = Self { path: name.clone(), database };
         ledger.settle_scope(scope)?;
         drop(ledger);
         match file.persist_noclobber(path) {
-            Ok(_) => sync_directory(directory_of(path)).map_err(fail),
+            Ok(_) => sync_directory(directory).map_err(fail),
             // Another run was faster: that one is used.
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(fail(error.error)),

@@ -172,7 +172,9 @@ impl MechanismFile {
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let name = path.display().to_string();
         let fail = |kind| ReadError::new(name.as_str(), None, kind);
-        let text = std::fs::read_to_string(path).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
+        let bytes = std::fs::read(path).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
+        let no_text = |_| fail(ReadErrorKind::NotAMechanism("it is not a text".to_owned()));
+        let text = String::from_utf8(bytes).map_err(no_text)?;
         let malformed = |error: serde_json::Error| {
             let line = Some(error.line() as u64).filter(|&line| line > 0);
             let kind = ReadErrorKind::NotAMechanism(error.to_string());
