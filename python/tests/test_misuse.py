@@ -124,6 +124,33 @@ def test_no_rows(make: Any) -> None:
         assert pl.concat([full, empty]).height == 1
 
 
+def test_sessions_are_charged(tmp_path: pathlib.Path) -> None:
+    ledger = vw.Ledger(tmp_path / "ledger")
+    for block in ({}, {"block": 2}):
+        M.session(name="a", ledger=ledger, budget=2, **block)
+    assert ledger.spent() == {"a": 2}
+    with pytest.raises(vw.LedgerError, match="would exceed the budget"):
+        M.session(name="a", ledger=ledger, budget=2)
+    with pytest.raises(vw.ParameterError, match="to be charged"):
+        M.session(ledger=ledger)
+    with pytest.raises(vw.ParameterError, match="give ledger="):
+        M.session(name="a", budget=2)
+    with pytest.raises(vw.VeilwalkError):
+        M.session(name="b", ledger=ledger, start="Zzz")
+    assert ledger.spent() == {"a": 2}, "what cannot be made is not charged"
+
+
+def test_results_print_as_tables() -> None:
+    analysis = str(M.analyze(start="Baa", steps=5))
+    assert "wrong states" in analysis
+    assert "ever in a walk" in analysis
+    simulated = str(M.analyze(start="Baa", steps=5, block=2, simulate=10))
+    assert "Figures are simulated." in simulated
+    tuning = str(vw.tune(CREDIT, epsilon=1, radius=3.5, steps=5))
+    assert tuning.startswith("Best for closeness")
+    assert len(tuning.splitlines()) > 5
+
+
 def test_a_ledger_is_not_written_over(tmp_path: pathlib.Path) -> None:
     ledger = vw.Ledger(tmp_path / "ledger")
     ledger.charge(M, ["a"])

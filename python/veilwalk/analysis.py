@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from veilwalk import _native, html
 from veilwalk._native import ParameterError
@@ -54,6 +54,19 @@ def _start_word(start: State | None, released_start: State | None) -> str:
     if released_start is not None:
         return str(released_start)
     return "initial" if start is None else "first"
+
+
+def _in_columns(header: list[str], rows: list[list[str]]) -> str:
+    """A table for terminals."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [header, *rows]
+    )
+    return "\n".join(lines)
 
 
 class Analysis:
@@ -121,31 +134,38 @@ class Analysis:
             f"{100 * self.wrong_states:.1f} % wrong states, {self.mean_distance:.3f} nats away on average)"
         )
 
-    def _repr_html_(self) -> str:
-        figures, entropy = self._figures, self.entropy
-
+    def _facts(self) -> list[tuple[str, str]]:
         def nats(value: float | None) -> str:
             return "not known" if value is None else f"{value:.4f} nats"
 
+        return [
+            ("wrong states", f"{100 * self.wrong_states:.2f} % of steps"),
+            ("mean distance", nats(self.mean_distance)),
+            ("entropy of the released walk", f"{nats(self.entropy['released'])} per transition"),
+            ("entropy of the real walk", f"{nats(self.entropy['real'])} per transition"),
+        ]
+
+    def _exceedance(self) -> tuple[list[str], list[list[str]]]:
+        return ["farther than", "share of steps", "ever in a walk"], [
+            [html.in_nats(level["nats"]), *(f"{_mean(level[k]):.3g}" for k in ("per_step", "ever"))]
+            for level in self._figure("exceedance")
+        ]
+
+    def _remarks(self) -> list[str]:
+        real = f"Real walks: {self._figures['real_walks']}"
+        return [real] if self.exact else [real, "Figures are simulated."]
+
+    def __str__(self) -> str:
+        title = f"{self._figures['mechanism']}, {self._figures['promise']}"
+        facts = [f"{name:<30}{fact}" for name, fact in self._facts()]
+        return "\n".join([title, *self._remarks(), "", *facts, "", _in_columns(*self._exceedance())])
+
+    def _repr_html_(self) -> str:
         return html.page(
-            html.title(f"{figures['mechanism']}, {figures['promise']}"),
-            html.paragraph(f"Real walks: {figures['real_walks']}", "faint"),
-            *([] if self.exact else [html.paragraph("Figures are simulated.", "faint")]),
-            html.facts(
-                [
-                    ("wrong states", f"{100 * self.wrong_states:.2f} % of steps"),
-                    ("mean distance", nats(self.mean_distance)),
-                    ("entropy of the released walk", f"{nats(entropy['released'])} per transition"),
-                    ("entropy of the real walk", f"{nats(entropy['real'])} per transition"),
-                ]
-            ),
-            html.table(
-                ["farther than", "share of steps", "ever in a walk"],
-                [
-                    [html.in_nats(level["nats"]), *(f"{_mean(level[k]):.3g}" for k in ("per_step", "ever"))]
-                    for level in self._figure("exceedance")
-                ],
-            ),
+            html.title(f"{self._figures['mechanism']}, {self._figures['promise']}"),
+            *(html.paragraph(remark, "faint") for remark in self._remarks()),
+            html.facts(self._facts()),
+            html.table(*self._exceedance()),
         )
 
 
@@ -293,15 +313,7 @@ class Comparison:
     def __str__(self) -> str:
         parts = [f"Real walks: {self._figures['real_walks']}"]
         for title, header, rows, _ in self._tables():
-            widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-            lines = [
-                "  ".join(
-                    cell.ljust(width) if i == 0 else cell.rjust(width)
-                    for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-                )
-                for row in [header, *rows]
-            ]
-            parts.append("\n".join([title, *lines]))
+            parts.append(f"{title}\n{_in_columns(header, rows)}")
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
@@ -381,6 +393,7 @@ class Tuning:
     """Members of the family, best first. `best()` makes the winner."""
 
     __slots__ = ("_chain", "_figures")
+    _HEADER: ClassVar[list[str]] = ["mechanism", "chain weight", "nats off", "wrong states", "entropy off"]
 
     def __init__(self, figures: dict[str, Any], chain: Chain) -> None:
         self._figures = figures
@@ -418,11 +431,13 @@ class Tuning:
         name = first["mechanism"] or f"{first['distance']}, {first['rule']}"
         return f"Tuning(best for {self._figures['aim']}: {name})"
 
+    def __str__(self) -> str:
+        return f"Best for {self._figures['aim']}\n{_in_columns(self._HEADER, self._rows())}"
+
     def _repr_html_(self) -> str:
-        header = ["mechanism", "chain weight", "nats off", "wrong states", "entropy off"]
         return html.page(
             html.title(f"Best for {self._figures['aim']}"),
-            html.table(header, self._rows(), [(0, 0)]),
+            html.table(self._HEADER, self._rows(), [(0, 0)]),
             html.paragraph(
                 "Only the public chain was used, so this choice costs no privacy. Choosing by the "
                 "real walks would.",

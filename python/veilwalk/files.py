@@ -23,8 +23,8 @@ Path = str | os.PathLike[str]
 class Ledger:
     """How much epsilon was spent on each walk, over all releases: the file that `--ledger` names.
 
-    `privatize(..., ledger=path, budget=3)` charges every walk before it is released. For sessions and for
-    Spark, `charge` the walks first. A ledger counts releases on one chain, in one unit.
+    `privatize(..., ledger=path, budget=3)` charges every walk before it is released, and so does
+    `session`. For Spark, `charge` the walks first. A ledger counts releases on one chain, in one unit.
 
     >>> import pathlib, tempfile
     >>> import veilwalk as vw

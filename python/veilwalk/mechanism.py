@@ -14,7 +14,7 @@ from veilwalk import _native, analysis, walks
 from veilwalk._native import ParameterError, VeilwalkError
 from veilwalk.chain import Chain, State
 from veilwalk.exact import Exact, exact_text, fraction, several, whole_number
-from veilwalk.files import Audit
+from veilwalk.files import Audit, Ledger
 from veilwalk.guarantee import BlockGuarantee, Guarantee
 from veilwalk.how import How, block_text, name_text
 from veilwalk.session import Block, BlockSession, Session
@@ -361,6 +361,8 @@ class Mechanism:
         seed: int | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
+        ledger: str | os.PathLike[str] | None = None,
+        budget: Exact | None = None,
         allow_vacuous: bool = False,
     ) -> Session: ...
     @overload
@@ -374,6 +376,8 @@ class Mechanism:
         states: Literal["labels", "numbers"] = "labels",
         block: Block,
         longest_walk: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        budget: Exact | None = None,
         allow_vacuous: bool = False,
     ) -> BlockSession: ...
     def session(
@@ -386,10 +390,34 @@ class Mechanism:
         states: Literal["labels", "numbers"] = "labels",
         block: Block | None = None,
         longest_walk: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        budget: Exact | None = None,
         allow_vacuous: bool = False,
     ) -> Session | BlockSession:
         """A session for one walk, released while it happens; with `block`, so many steps at a time. With a
-        key, every walk needs a name of its own."""
+        key, every walk needs a name of its own. With a `ledger` the walk is charged epsilon here, and there
+        is no session if it would spend more than its `budget`."""
+        if ledger is not None and not name:
+            raise ParameterError("name: with a ledger every walk needs a name of its own, to be charged")
+        if budget is not None and ledger is None:
+            raise ParameterError("budget: it is kept in a ledger; give ledger= too")
+        made = self._session(block, longest_walk, name, key, seed, start, states, allow_vacuous)
+        if ledger is not None:
+            # Nothing is released before the first call of the session.
+            Ledger(ledger).charge(self, [name], budget=budget)
+        return made
+
+    def _session(
+        self,
+        block: Block | None,
+        longest_walk: int | None,
+        name: str,
+        key: bytes | None,
+        seed: int | None,
+        start: State | Literal["initial", "first"],
+        states: Literal["labels", "numbers"],
+        allow_vacuous: bool,
+    ) -> Session | BlockSession:
         if block is not None:
             self._checked_block(block)
             return BlockSession(

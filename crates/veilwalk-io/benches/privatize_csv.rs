@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Each is done three times, and the shortest counts. Wall-clock times mean little on a busy machine:
-//! CPU seconds are printed beside them, and what they come to if the threads share the work evenly. Peak memory is that of the release alone; with
-//! `single`, every row is a walk of its own, which shows how much memory a walk takes.
+//! CPU seconds are printed beside them, and what they come to if the threads share the work evenly.
+//! Peak memory is that of the releases alone; with `single`, every row is a walk of its own, which
+//! shows how much memory a walk takes.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
