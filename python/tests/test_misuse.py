@@ -192,6 +192,7 @@ def test_walks_that_are_none() -> None:
         ("home", "walks of type str"),
         ([["home"], "cart"], "walk 1 is 'cart'"),
         (pd.DataFrame({"who": ["a"], "state": ["B"]}), "no column 'trajectory'"),
+        (pl.DataFrame(WALKS).with_columns(step=pl.Series([1, None, 2])), "steps that have no order"),
     ):
         with pytest.raises(vw.WalkError, match=message):
             vw.Chain.fit(walks)

@@ -4,7 +4,7 @@ library allows it."""
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from veilwalk._native import ParameterError, WalkError
@@ -19,14 +19,21 @@ class Tables:
     def __init__(self, how: How) -> None:
         self.how = how
 
-    def columns(self, frame: Any) -> list[str]:
+    @staticmethod
+    def columns(frame: Any) -> list[str]:
         raise NotImplementedError
 
-    def column(self, frame: Any, name: str) -> Any:
+    @staticmethod
+    def column(frame: Any, name: str) -> Any:
         raise NotImplementedError
 
-    def is_lists(self, column: Any) -> bool:
+    @staticmethod
+    def is_lists(column: Any) -> bool:
         raise NotImplementedError
+
+    def trajectories(self, frame: Any) -> Any:
+        """The names of the walks, as they come back."""
+        return self.column(frame, self.how.trajectory)
 
     def native(self, column: Any, name: str) -> Any:
         """The column as something with Arrow's C interface."""
@@ -43,7 +50,8 @@ class Tables:
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         raise NotImplementedError
 
-    def values(self, column: Any) -> list[Any]:
+    @staticmethod
+    def values(column: Any) -> list[Any]:
         raise NotImplementedError
 
     def series(self, column: Any) -> Any:
@@ -97,7 +105,7 @@ class Tables:
         how = self.how
         columns: dict[str, Any] = {}
         if has_names:
-            trajectories = self.column(frame, how.trajectory)
+            trajectories = self.trajectories(frame)
             columns[how.trajectory] = trajectories
             names = self.values(trajectories)
             if any(type(value) is not str for value in names):
@@ -128,7 +136,7 @@ class Tables:
         if how.step not in (None, "step") and how.step not in present:
             listed = ", ".join(repr(column) for column in present)
             raise WalkError(f"there is no column {how.step!r}; the columns are {listed}")
-        trajectories = self.column(frame, how.trajectory)
+        trajectories = self.trajectories(frame)
         steps = self.column(frame, how.step) if how.step in present and how.step else None
         if len(states) == 0:
             numbered = self.no_numbers(states) if steps is None else steps
@@ -155,13 +163,16 @@ class Tables:
 
 
 class Polars(Tables):
-    def columns(self, frame: Any) -> list[str]:
+    @staticmethod
+    def columns(frame: Any) -> list[str]:
         return list(frame.columns)
 
-    def column(self, frame: Any, name: str) -> Any:
+    @staticmethod
+    def column(frame: Any, name: str) -> Any:
         return frame.get_column(name)
 
-    def is_lists(self, column: Any) -> bool:
+    @staticmethod
+    def is_lists(column: Any) -> bool:
         import polars as pl
 
         return isinstance(column.dtype, pl.List | pl.Array)
@@ -200,7 +211,8 @@ class Polars(Tables):
 
         return pl.DataFrame([column.alias(name) for name, column in columns.items()])
 
-    def values(self, column: Any) -> list[Any]:
+    @staticmethod
+    def values(column: Any) -> list[Any]:
         return cast("list[Any]", column.to_list())
 
     def numbers(self, numbers: Any, like: Any) -> Any:
@@ -215,13 +227,16 @@ class Polars(Tables):
 
 
 class Arrow(Tables):
-    def columns(self, frame: Any) -> list[str]:
+    @staticmethod
+    def columns(frame: Any) -> list[str]:
         return list(frame.column_names)
 
-    def column(self, frame: Any, name: str) -> Any:
+    @staticmethod
+    def column(frame: Any, name: str) -> Any:
         return frame.column(name)
 
-    def is_lists(self, column: Any) -> bool:
+    @staticmethod
+    def is_lists(column: Any) -> bool:
         import pyarrow as pa
 
         kind = column.type
@@ -240,7 +255,8 @@ class Arrow(Tables):
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         return type(frame).from_arrays(list(columns.values()), names=list(columns))
 
-    def values(self, column: Any) -> list[Any]:
+    @staticmethod
+    def values(column: Any) -> list[Any]:
         return cast("list[Any]", column.to_pylist())
 
     def numbers(self, numbers: Any, like: Any) -> Any:
@@ -253,17 +269,25 @@ class Arrow(Tables):
 
 
 class Pandas(Tables):
-    def columns(self, frame: Any) -> list[str]:
+    @staticmethod
+    def columns(frame: Any) -> list[str]:
         return list(frame.columns)
 
-    def column(self, frame: Any, name: str) -> Any:
-        column = frame[name]
-        if name == self.how.trajectory and is_category(column):
+    @staticmethod
+    def column(frame: Any, name: str) -> Any:
+        return frame[name]
+
+    def trajectories(self, frame: Any) -> Any:
+        import pandas as pd
+
+        column = frame[self.how.trajectory]
+        if isinstance(column.dtype, pd.CategoricalDtype):
             # Categories that do not occur are no part of a release.
             return column.cat.remove_unused_categories()
         return column
 
-    def is_lists(self, column: Any) -> bool:
+    @staticmethod
+    def is_lists(column: Any) -> bool:
         if "list" in str(column.dtype):
             return True
         if column.dtype != object:
@@ -324,7 +348,8 @@ class Pandas(Tables):
         index = row_numbers(frame.index)
         return pd.DataFrame({name: column.set_axis(index) for name, column in columns.items()})
 
-    def values(self, column: Any) -> list[Any]:
+    @staticmethod
+    def values(column: Any) -> list[Any]:
         return cast("list[Any]", column.tolist())
 
     def numbers(self, numbers: Any, like: Any) -> Any:
@@ -337,12 +362,6 @@ class Pandas(Tables):
         import pandas as pd
 
         return pd.Series([], index=row_numbers(like.index), dtype="int64")
-
-
-def is_category(column: Any) -> bool:
-    import pandas as pd
-
-    return isinstance(column.dtype, pd.CategoricalDtype)
 
 
 def row_numbers(index: Any) -> Any:
@@ -373,28 +392,22 @@ def collect(
     library: type[Tables], frame: Any, trajectory: str, step: str | None, state: str
 ) -> list[list[Any]]:
     """The walks of a table as lists of states, in the order in which they begin."""
-    tables = library(cast("How", Places(trajectory)))
-    present = tables.columns(frame)
-    states = tables.column(frame, state) if state in present else None
-    if states is None or (trajectory not in present and not tables.is_lists(states)):
-        lacking = state if states is None else trajectory
+    present = library.columns(frame)
+    lacking = next((name for name in (state, trajectory) if name not in present), None)
+    lists = state in present and library.is_lists(library.column(frame, state))
+    if lacking is not None and not lists:
         listed = ", ".join(repr(column) for column in present)
         raise WalkError(f"there is no column {lacking!r}; the columns are {listed}")
-    if tables.is_lists(states):
-        return [list(walk) for walk in tables.values(states)]
+    states = library.values(library.column(frame, state))
+    if lists:
+        return [list(walk) for walk in states]
+    names = library.values(library.column(frame, trajectory))
+    steps = library.values(library.column(frame, step)) if step in present and step else range(len(names))
     walks: dict[Any, list[tuple[Any, Any]]] = {}
-    steps = tables.values(tables.column(frame, step)) if step in present and step else None
-    names = tables.values(tables.column(frame, trajectory))
-    for row, (name, value) in enumerate(zip(names, tables.values(states), strict=True)):
-        walks.setdefault(name, []).append((row if steps is None else steps[row], value))
-    if steps is not None:
-        for rows in walks.values():
-            rows.sort(key=lambda row: row[0])
-    return [[value for _, value in rows] for rows in walks.values()]
-
-
-@dataclass(frozen=True)
-class Places:
-    """As much as reading a table needs to know."""
-
-    trajectory: str
+    for name, number, value in zip(names, steps, states, strict=True):
+        walks.setdefault(name, []).append((number, value))
+    try:
+        ordered = [sorted(walk, key=lambda row: row[0]) for walk in walks.values()]
+    except TypeError as error:
+        raise WalkError(f"column {step!r}: steps that have no order ({error})") from None
+    return [[value for _, value in walk] for walk in ordered]
