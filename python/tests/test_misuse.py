@@ -33,6 +33,8 @@ def test_real_states_are_not_kept(make: Any) -> None:
     lists = make({"trajectory": ["a"], "state": [["B", "Caa"]]})
     with pytest.raises(vw.ParameterError, match="holds the real states"):
         M.privatize(lists, keep=["state"])
+    with pytest.warns(vw.PrivacyWarning, match="keep"):
+        M.privatize(make({"trajectory": ["a"], "step": [5], "state": [["B", "Caa"]]}), keep=["step"])
 
 
 def test_columns_with_two_roles_or_twice() -> None:
@@ -173,6 +175,8 @@ LONG = {"trajectory": ["u", "v", "u", "u", "v"], "state": ["home", "home", "cart
         [np.array(walk) for walk in WALKED],
         (tuple(walk) for walk in WALKED),
         pd.Series(WALKED),
+        pl.Series(WALKED),
+        np.array(WALKED, dtype=object),
         pa.array(WALKED),
         pd.DataFrame(LONG),
         pl.DataFrame(LONG),

@@ -75,7 +75,10 @@ class Tables:
         for name in [how.state, *how.keep]:
             if name not in present:
                 raise WalkError(f"there is no column {name!r}; the columns are {listed}")
-        own = [name for name in (how.trajectory, how.step, how.state) if name is not None]
+        states = self.column(frame, how.state) if present.count(how.state) == 1 else None
+        lists = states is not None and self.is_lists(states)
+        step = None if lists else how.step
+        own = [name for name in (how.trajectory, step, how.state) if name is not None]
         for name in [*own, *how.keep]:
             if present.count(name) > 1:
                 raise WalkError(f"there are two columns {name!r}; the columns are {listed}")
@@ -93,9 +96,8 @@ class Tables:
         if how.keep:
             warn(f"keep: {', '.join(how.keep)} is released as it is, unprotected")
         kept = {name: self.column(frame, name) for name in how.keep}
-        states = self.column(frame, how.state)
         self.check(states)
-        if self.is_lists(states):
+        if lists:
             columns = self.list_form(frame, states, how.trajectory in present)
         else:
             columns = self.long_form(frame, states, present)

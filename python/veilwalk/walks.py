@@ -47,8 +47,10 @@ def collect(walks: Any, trajectory: str, step: str | None, state: str) -> list[l
     library, kind = tables.library_of(walks), type(walks).__name__
     if library is not None and kind in tables.FRAMES:
         return tables.collect(library, walks, trajectory, step, state)
-    if library is not None or (type(walks).__module__ == "numpy" and kind == "ndarray"):
-        walks = walks.to_pylist() if hasattr(walks, "to_pylist") else walks.tolist()
+    if library is not None:
+        walks = library.values(walks)
+    elif type(walks).__module__ == "numpy" and kind == "ndarray":
+        walks = walks.tolist()
     elif isinstance(walks, Mapping):
         walks = list(walks.values())
     elif isinstance(walks, str) or not isinstance(walks, Iterable):
