@@ -98,6 +98,12 @@ def test_names_of_other_walks_stay_out() -> None:
     frame = pd.DataFrame(WALKS).astype({"trajectory": "category"})
     released = M.privatize(frame[frame["trajectory"] == "a"])
     assert released["trajectory"].cat.categories.tolist() == ["a"]
+    for keys in (pa.int8(), pa.int32()):
+        names = pa.array(WALKS["trajectory"]).cast(pa.dictionary(keys, pa.string()))
+        table = pa.table(WALKS).set_column(0, "trajectory", names)
+        trajectories = M.privatize(table[:2])["trajectory"]
+        assert trajectories.type == names.type
+        assert trajectories.chunk(0).dictionary.to_pylist() == ["a"]
 
 
 def test_the_index_is_no_part_of_a_release() -> None:
@@ -264,6 +270,8 @@ def test_parameters_of_other_types() -> None:
         lambda: vw.Mechanism(None, CREDIT, epsilon=1, radius=3.5),
         lambda: vw.Mechanism("sharp", CREDIT, epsilon=1, radius=3.5, calibrate=True),
         lambda: vw.Mechanism("sharp", CREDIT, epsilon=1, substitutions="two"),
+        lambda: M.privacy_map("x"),
+        lambda: M.check(1, "1/0"),
         lambda: M.privatize([["B"]], threads="2"),
         lambda: M.privatize([["B"]], seed="a"),
         lambda: vw.compare("credit", epsilon=1),

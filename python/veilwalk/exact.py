@@ -46,6 +46,19 @@ def exact_text(name: str, value: Exact) -> str:
     return format(number, "f")
 
 
+def exact_fraction(name: str, value: Exact) -> Fraction:
+    """The number itself.
+
+    >>> exact_fraction("d_in", 0.1), exact_fraction("d_in", "7/2")
+    (Fraction(1, 10), Fraction(7, 2))
+    """
+    text = exact_text(name, value)
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f'{name}: {text!r} is not a number; give one such as 2.5 or "5/2"') from None
+
+
 def text_or_digits(value: object) -> str | None:
     """A text as it is, a whole number as its digits; nothing for what is neither.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from veilwalk import _native, analysis, walks
 from veilwalk._native import ParameterError, VeilwalkError
 from veilwalk.chain import Chain, State
-from veilwalk.exact import Exact, exact_text, fraction, several, whole_number
+from veilwalk.exact import Exact, exact_fraction, exact_text, fraction, several, whole_number
 from veilwalk.files import Audit, Ledger
 from veilwalk.guarantee import BlockGuarantee, Guarantee
 from veilwalk.how import How, block_text, name_text
@@ -236,10 +236,10 @@ class Mechanism:
         (True, False)
         """
         bound = self._privacy_map(d_in)
-        return bound is not None and bound <= fraction(exact_text("d_out", d_out))
+        return bound is not None and bound <= exact_fraction("d_out", d_out)
 
     def _privacy_map(self, d_in: Exact) -> Fraction | None:
-        distance = fraction(exact_text("d_in", d_in))
+        distance = exact_fraction("d_in", d_in)
         if distance < 0:
             raise ParameterError("d_in: a distance is not negative")
         if self.substitutions is not None:

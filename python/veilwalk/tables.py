@@ -245,6 +245,15 @@ class Arrow(Tables):
         tests = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
         return any(is_such(kind) for is_such in tests)
 
+    def trajectories(self, frame: Any) -> Any:
+        import pyarrow as pa
+
+        column = frame.column(self.how.trajectory)
+        if pa.types.is_dictionary(column.type):
+            # Values that do not occur are no part of a release.
+            return column.cast(column.type.value_type).dictionary_encode().cast(column.type)
+        return column
+
     def native(self, column: Any, name: str) -> Any:
         return column
 
