@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pathlib
+import pickle
 import warnings
 from typing import Any
 
@@ -78,6 +79,21 @@ def test_what_cannot_come_back_is_not_charged(tmp_path: pathlib.Path) -> None:
     frame = pl.DataFrame(WALKS).with_columns(state=states)
     with pytest.raises(vw.WalkError, match="the Enum lacks"):
         M.privatize(frame, ledger=ledger)
+    chain = vw.Chain.from_matrix([[0.5, 0.5], [0.5, 0.5]], labels=[1, 300])
+    numbers = vw.Mechanism("sharp", chain, epsilon=1, radius=1)
+    for states, why in (
+        (pd.array([1, 1], dtype="int8"), "does not fit"),
+        (pa.array([1, 1], pa.uint8()), "does not fit"),
+        (np.array([1, 1], dtype="int8"), "does not fit"),
+    ):
+        walks = states if isinstance(states, np.ndarray) else pd.DataFrame({"trajectory": "a", "state": states})
+        names = ["a"] if isinstance(states, np.ndarray) else None
+        with pytest.raises(vw.WalkError, match=why):
+            numbers.privatize(walks, names=names, ledger=ledger)
+    mixed = vw.Chain.from_matrix([[0.5, 0.5], [0.5, 0.5]], labels=["1", "x"])
+    table = pa.table({"trajectory": ["a", "a"], "state": [1, 1]})
+    with pytest.raises(vw.WalkError, match="column \"state\": the walks are integers, and .* \"x\" is not one"):
+        vw.Mechanism("sharp", mixed, epsilon=1, radius=1).privatize(table, ledger=ledger)
     assert not (tmp_path / "ledger").exists()
 
 
@@ -87,11 +103,32 @@ def test_categories_do_not_tell_which_states_are_real() -> None:
     assert released.cat.categories.tolist() == CREDIT.states
     dictionary = pa.table(WALKS).set_column(2, "state", pa.array(WALKS["state"]).dictionary_encode())
     assert M.privatize(dictionary)["state"].chunk(0).dictionary.to_pylist() == CREDIT.states
-    # Categories that name every state tell nothing, and stay as they are.
+    # Nor in which order they were visited, even if all of them were.
+    visited = ["Caa", "Def", *[state for state in CREDIT.states if state not in ("Caa", "Def")]]
+    every = {"trajectory": ["a"] * len(visited), "state": visited}
+    encoded = pa.table(every).set_column(1, "state", pa.array(visited).dictionary_encode())
+    assert M.privatize(encoded)["state"].chunk(0).dictionary.to_pylist() == CREDIT.states
+    assert M.privatize(encoded["state"]).chunk(0).dictionary.to_pylist() == CREDIT.states
+    as_visited = pd.DataFrame(every).astype({"state": pd.CategoricalDtype(visited)})
+    assert M.privatize(as_visited)["state"].cat.categories.tolist() == CREDIT.states
+    more = pd.CategoricalDtype([*CREDIT.states, "Zzz"], ordered=True)
+    assert M.privatize(frame.astype({"state": more}))["state"].cat.categories.tolist() == CREDIT.states
+    # An order that someone gave to all states stays.
     order = pd.CategoricalDtype(CREDIT.states[::-1], ordered=True)
     assert M.privatize(frame.astype({"state": order}))["state"].dtype == order
     partly = pd.CategoricalDtype(["Caa", "B"], ordered=True)
     assert not M.privatize(frame.astype({"state": partly}))["state"].cat.ordered
+
+
+def test_the_width_of_an_array_does_not_tell_the_longest_real_state() -> None:
+    longest = max(map(len, CREDIT.states))
+    for real in (["B", "A"], ["B", "Ca/C"], ["Ca/C"] * 2):
+        for array in (np.array(real), np.array([real, real]), np.array(real, dtype="U40")):
+            assert M.privatize(array).dtype == f"<U{longest}"
+        assert M.privatize([np.array(real)])[0].dtype == f"<U{longest}"
+        assert M.privatize({"a": np.array(real)})["a"].dtype == f"<U{longest}"
+        column = pd.Series([np.array(real)], dtype=object)
+        assert getattr(M.privatize(column)[0], "dtype", None) == f"<U{longest}"
 
 
 def test_names_of_other_walks_stay_out() -> None:
@@ -128,6 +165,20 @@ def test_no_rows(make: Any) -> None:
     empty = M.privatize(make({"trajectory": ["a"], "state": ["B"]})[:0])
     names = (lambda t: t.column_names) if make is pa.table else (lambda t: list(t.columns))
     assert names(empty) == names(full) == ["trajectory", "step", "state"]
+
+
+def test_no_rows_of_categories_tell_nothing_of_others() -> None:
+    frame = pd.DataFrame(WALKS).astype({"state": "category"})
+    none = M.privatize(frame[:0])["state"]
+    assert len(none) == 0
+    assert none.cat.categories.tolist() == CREDIT.states
+    column = pl.Series(["B", "Caa"], dtype=pl.Categorical)
+    assert M.privatize(column[:0]).dtype == column.dtype
+    encoded = pa.array(WALKS["state"]).dictionary_encode()
+    for real in (encoded[:0], pa.chunked_array([encoded])[:0]):
+        assert M.privatize(real).type == real.type
+        assert "Caa" not in str(M.privatize(real))
+        assert b"Caa" not in pickle.dumps(M.privatize(real))
     if make is pl.DataFrame:
         assert pl.concat([full, empty]).height == 1
 

@@ -77,8 +77,7 @@ def test_long_tables_come_back_in_kind(
         for name in ("trajectory", "step"):
             pd.testing.assert_series_equal(released[name], table[name])
         if isinstance(table["state"].dtype, pd.CategoricalDtype):
-            given = list(table["state"].cat.categories)
-            assert list(released["state"].cat.categories)[: len(given)] == given
+            assert list(released["state"].cat.categories) == vw.Chain.credit().states
         else:
             assert released["state"].dtype == table["state"].dtype
     else:

@@ -73,6 +73,23 @@ class How:
             self.threads,
         )
 
+    def like(self, walk: Any, released: list[Any]) -> Any:
+        """A released walk in the kind of the real one."""
+        if isinstance(walk, tuple):
+            return tuple(released)
+        if type(walk).__module__ == "numpy":
+            return self.array_like(walk, released)
+        return released
+
+    def array_like(self, array: Any, released: Any) -> Any:
+        """Released states in an array of the same kind."""
+        import numpy as np
+
+        if array.dtype.kind != "U":
+            return np.array(released, dtype=array.dtype)
+        # Not as wide as the given array, whose width may be that of the longest real state.
+        return np.array(released, dtype=f"U{max(map(len, self.labels))}")
+
 
 def name_text(value: object) -> str:
     """The name of a walk as text; an integer is its digits."""
@@ -108,23 +125,3 @@ def block_text(block: object) -> str | None:
 
 def is_array(walk: object) -> bool:
     return hasattr(walk, "tolist")
-
-
-def like(walk: Any, released: list[Any]) -> Any:
-    """A released walk in the kind of the real one."""
-    if isinstance(walk, tuple):
-        return tuple(released)
-    if type(walk).__module__ == "numpy":
-        return array_like(walk, released)
-    return released
-
-
-def array_like(array: Any, released: Any) -> Any:
-    """Released states in an array of the same kind."""
-    import numpy as np
-
-    if array.dtype.kind != "U":
-        return np.array(released, dtype=array.dtype)
-    # Labels may be longer than those that were given.
-    made = np.array(released, dtype=str)
-    return made if made.dtype.itemsize > array.dtype.itemsize else made.astype(array.dtype)

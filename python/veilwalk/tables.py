@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from veilwalk._native import ParameterError, WalkError
 from veilwalk.how import How, name_text
-from veilwalk.how import like as like_walk
 from veilwalk.warning import warn
 
 
@@ -47,6 +46,10 @@ class Tables:
         """A released column as one of the library's, of the type of the given one."""
         raise NotImplementedError
 
+    def empty(self, like: Any) -> Any:
+        """A released column of no states, of the type of the given one."""
+        raise NotImplementedError
+
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         raise NotImplementedError
 
@@ -56,9 +59,9 @@ class Tables:
 
     def series(self, column: Any) -> Any:
         """A column by itself: one walk, or a walk in each row."""
-        if len(column) == 0:
-            return column
         self.check(column)
+        if len(column) == 0:
+            return self.empty(column)
         name = str(getattr(column, "name", None) or "walks")
         if self.is_lists(column):
             names = self.how.names_for(len(column))
@@ -142,7 +145,7 @@ class Tables:
         steps = self.column(frame, how.step) if how.step in present and how.step else None
         if len(states) == 0:
             numbered = self.no_numbers(states) if steps is None else steps
-            return {how.trajectory: trajectories, how.step or "step": numbered, how.state: states}
+            return {how.trajectory: trajectories, how.step or "step": numbered, how.state: self.empty(states)}
         released, numbers = how.long(
             self.native(trajectories, how.trajectory),
             None if steps is None else self.native(steps, how.step or "step"),
@@ -208,6 +211,9 @@ class Polars(Tables):
                     "may need; use a Categorical, or an Enum of all states"
                 )
 
+    def empty(self, like: Any) -> Any:
+        return like.clear()
+
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         import polars as pl
 
@@ -262,6 +268,11 @@ class Arrow(Tables):
 
         chunked = pa.chunked_array(released)
         return chunked if isinstance(like, pa.ChunkedArray) else chunked.combine_chunks()
+
+    def empty(self, like: Any) -> Any:
+        import pyarrow as pa
+
+        return pa.chunked_array([], like.type) if isinstance(like, pa.ChunkedArray) else pa.array([], like.type)
 
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         return type(frame).from_arrays(list(columns.values()), names=list(columns))
@@ -330,17 +341,15 @@ class Pandas(Tables):
         array = pa.chunked_array(released)
         if isinstance(like.dtype, pd.CategoricalDtype):
             whole = array.combine_chunks()
-            categories = whole.dictionary.to_pylist()
-            # Where states were lacking, the order is the chain's and not the one that was given.
-            ordered = bool(like.dtype.ordered) and categories == like.dtype.categories.tolist()
-            made: Any = pd.Categorical.from_codes(
-                whole.indices.to_numpy(), categories=categories, ordered=ordered
-            )
+            made: Any = pd.Categorical.from_codes(whole.indices.to_numpy(), whole.dictionary.to_pylist())
+            # An order that someone gave to all states stays. Any other may be that of the real walks.
+            if like.dtype.ordered and set(like.dtype.categories) == set(made.categories):
+                made = made.reorder_categories(like.dtype.categories, ordered=True)
         elif isinstance(like.dtype, pd.ArrowDtype):
             made = pd.arrays.ArrowExtensionArray(array.cast(like.dtype.pyarrow_dtype))
         elif self.is_lists(like):
             made = pd.array(
-                [like_walk(old, new) for old, new in zip(like, array.to_pylist(), strict=True)],
+                [self.how.like(old, new) for old, new in zip(like, array.to_pylist(), strict=True)],
                 dtype=object,
             )
         elif isinstance(like.dtype, np.dtype) and like.dtype.kind in "iu":
@@ -352,6 +361,13 @@ class Pandas(Tables):
         # A dtype that is given is not guessed: objects stay objects.
         dtype = made.dtype
         return pd.Series(made, index=row_numbers(like.index), name=like.name, dtype=dtype)
+
+    def empty(self, like: Any) -> Any:
+        import pandas as pd
+
+        categorical = isinstance(like.dtype, pd.CategoricalDtype)
+        dtype = pd.CategoricalDtype(self.how.labels) if categorical else like.dtype
+        return pd.Series([], dtype=dtype, index=row_numbers(like.index), name=like.name)
 
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         import pandas as pd

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from veilwalk import _native, tables
 from veilwalk._native import WalkError
-from veilwalk.how import How, array_like, is_array, like, name_text
+from veilwalk.how import How, is_array, name_text
 
 Walks = TypeVar("Walks")
 
@@ -32,7 +32,7 @@ def _release(walks: Any, how: How) -> Any:
         listed = [list(walk) if is_array(walk) else walk for walk in walks.values()]
         named = replace(how, names=[name_text(name) for name in walks])
         released = named.lists(listed, len(listed))
-        return {name: like(walk, new) for (name, walk), new in zip(walks.items(), released, strict=True)}
+        return {name: how.like(walk, new) for (name, walk), new in zip(walks.items(), released, strict=True)}
     if isinstance(walks, list | tuple):
         return _lists(walks, how)
     hint = "; collect it first" if kind == "LazyFrame" else ""
@@ -72,7 +72,7 @@ def _lists(walks: list[Any] | tuple[Any, ...], how: How) -> Any:
     if isinstance(first, list | tuple) or (is_array(first) and getattr(first, "ndim", 0) == 1):
         plain = [walk.tolist() if is_array(walk) else walk for walk in walks]
         released = how.lists(plain, len(plain))
-        return type(walks)(like(walk, new) for walk, new in zip(walks, released, strict=True))
+        return type(walks)(how.like(walk, new) for walk, new in zip(walks, released, strict=True))
     # Anything else is taken for a state, and refused by its type if it is none.
     released = how.lists([walks], 1)
     return type(walks)(released[0])
@@ -131,8 +131,8 @@ def _numpy(array: Any, how: How) -> Any:
     if array.ndim == 1 and isinstance(array[0], list | tuple | np.ndarray):
         walks = how.lists([list(walk) for walk in array], len(array))
         made = np.empty(len(array), dtype=object)
-        made[:] = [like(walk, new) for walk, new in zip(array, walks, strict=True)]
+        made[:] = [how.like(walk, new) for walk, new in zip(array, walks, strict=True)]
         return made
     if array.ndim == 1:
-        return array_like(array, how.lists([array.tolist()], 1)[0])
-    return array_like(array, how.lists(array.tolist(), count))
+        return how.array_like(array, how.lists([array.tolist()], 1)[0])
+    return how.array_like(array, how.lists(array.tolist(), count))

@@ -1,7 +1,8 @@
 //! Arrow columns of states: read into state numbers, and written again in the same type.
 //!
 //! Texts are looked up on all cores. A dictionary (a category) is looked up once for each of its
-//! values; its released column has the same values, followed by those labels that it lacked.
+//! values; that of a released column has the chain's labels in the chain's order, since the values of
+//! the given one may stand in the order in which real walks visit them, or be those that they visit.
 
 use std::sync::Arc;
 
@@ -19,7 +20,6 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use arrow_select::take::take;
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::labels::{Labels, Naming};
 
@@ -35,16 +35,18 @@ pub(crate) struct BadValue {
 pub(crate) struct Like {
     data_type: DataType,
     integers: Naming,
-    /// The values of dictionaries, in order, each once.
-    categories: Vec<String>,
-    seen: FxHashSet<String>,
 }
 
 /// Rows that one thread reads in one go.
 pub(crate) const ROWS: usize = 1 << 16;
 
 impl Like {
-    pub(crate) fn new(data_type: &DataType, integers: Naming) -> Result<Self, String> {
+    /// Refuses types that are none of states, or that cannot hold every state that may be released.
+    pub(crate) fn new(
+        data_type: &DataType,
+        integers: Naming,
+        labels: &Labels,
+    ) -> Result<Self, String> {
         let texts =
             |t: &DataType| matches!(t, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
         let known = match data_type {
@@ -61,16 +63,15 @@ impl Like {
                 "the type is {data_type}, where states=\"numbers\" asks for whole numbers"
             ));
         }
-        Ok(Self {
-            data_type: data_type.clone(),
-            integers,
-            categories: Vec::new(),
-            seen: FxHashSet::default(),
-        })
+        let like = Self { data_type: data_type.clone(), integers };
+        if data_type.is_integer() {
+            like.write(Vec::new(), labels)?;
+        }
+        Ok(like)
     }
 
     /// Reads an array of states.
-    pub(crate) fn read(&mut self, array: &ArrayRef, labels: &Labels) -> Result<Vec<u32>, BadValue> {
+    pub(crate) fn read(&self, array: &ArrayRef, labels: &Labels) -> Result<Vec<u32>, BadValue> {
         let mut states = vec![0; array.len()];
         let nulls = array.logical_nulls();
         let nulls = nulls.as_ref();
@@ -92,11 +93,6 @@ impl Like {
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
                 let values = as_texts(dictionary.values());
-                for text in values.iter().flatten() {
-                    if self.seen.insert(text.clone()) {
-                        self.categories.push(text.clone());
-                    }
-                }
                 let known: Vec<Option<u32>> =
                     values.iter().map(|text| labels.text(text.as_deref()?)).collect();
                 let keys = keys_of(dictionary);
@@ -113,11 +109,6 @@ impl Like {
         Ok(states)
     }
 
-    #[allow(
-        clippy::useless_conversion,
-        clippy::unnecessary_fallible_conversions,
-        reason = "written for integers of every width"
-    )]
     #[expect(
         clippy::useless_conversion,
         clippy::unnecessary_fallible_conversions,
@@ -151,54 +142,14 @@ impl Like {
         let chain = labels.chain();
         let texts: Vec<&str> = chain.states().map(|state| chain.label(state)).collect();
         match &self.data_type {
-            DataType::Dictionary(key, values) => {
-                self.write_dictionary(&states, &texts, key, values)
-            }
+            DataType::Dictionary(key, values) => write_dictionary(&states, &texts, key, values),
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
                 write_texts(states, &texts, &self.data_type)
             }
             _ => {
-                let numbers = labels.released_integers(self.integers).map_err(|e| e.to_string())?;
+                let numbers = labels.integers_or_why(self.integers)?;
                 write_integers(&states, &numbers, &self.data_type)
             }
-        }
-    }
-
-    fn write_dictionary(
-        &self,
-        states: &[u32],
-        labels: &[&str],
-        key: &DataType,
-        values: &DataType,
-    ) -> Result<ArrayRef, String> {
-        let given: Vec<&str> = self.categories.iter().map(String::as_str).collect();
-        let known: FxHashMap<&str, u32> = given.iter().copied().zip(0..).collect();
-        // Categories that lack a state may be those of the real walks, and would tell which they visit.
-        let keys: Option<Vec<u32>> = labels.iter().map(|label| known.get(label).copied()).collect();
-        let (all, keys) = match keys {
-            Some(keys) => (given, keys),
-            None => (labels.to_vec(), (0..labels.len() as u32).collect()),
-        };
-        let every: Vec<u32> = (0..all.len() as u32).collect();
-        let values = write_texts(every, &all, values)?;
-        // More categories than the keys can count: wider keys, as Arrow does itself.
-        let most = all.len().saturating_sub(1);
-        let fits = match key {
-            DataType::Int8 => most <= i8::MAX as usize,
-            DataType::UInt8 => most <= u8::MAX as usize,
-            DataType::Int16 => most <= i16::MAX as usize,
-            DataType::UInt16 => most <= u16::MAX as usize,
-            _ => true,
-        };
-        match (fits, key) {
-            (true, DataType::Int8) => dictionary::<Int8Type>(states, &keys, values),
-            (true, DataType::UInt8) => dictionary::<UInt8Type>(states, &keys, values),
-            (true, DataType::Int16) => dictionary::<Int16Type>(states, &keys, values),
-            (true, DataType::UInt16) => dictionary::<UInt16Type>(states, &keys, values),
-            (_, DataType::UInt32) => dictionary::<UInt32Type>(states, &keys, values),
-            (_, DataType::Int64) => dictionary::<Int64Type>(states, &keys, values),
-            (_, DataType::UInt64) => dictionary::<UInt64Type>(states, &keys, values),
-            _ => dictionary::<Int32Type>(states, &keys, values),
         }
     }
 }
@@ -320,16 +271,40 @@ fn write_views(states: Vec<u32>, labels: &[&str]) -> Result<ArrayRef, String> {
     take(&all, &UInt32Array::from(states), None).map_err(|e| e.to_string())
 }
 
+fn write_dictionary(
+    states: &[u32],
+    labels: &[&str],
+    key: &DataType,
+    values: &DataType,
+) -> Result<ArrayRef, String> {
+    let values = write_texts((0..labels.len() as u32).collect(), labels, values)?;
+    // More labels than the keys can count: wider keys, as Arrow does itself.
+    let most = labels.len().saturating_sub(1);
+    let fits = match key {
+        DataType::Int8 => most <= i8::MAX as usize,
+        DataType::UInt8 => most <= u8::MAX as usize,
+        DataType::Int16 => most <= i16::MAX as usize,
+        DataType::UInt16 => most <= u16::MAX as usize,
+        _ => true,
+    };
+    match (fits, key) {
+        (true, DataType::Int8) => dictionary::<Int8Type>(states, values),
+        (true, DataType::UInt8) => dictionary::<UInt8Type>(states, values),
+        (true, DataType::Int16) => dictionary::<Int16Type>(states, values),
+        (true, DataType::UInt16) => dictionary::<UInt16Type>(states, values),
+        (_, DataType::UInt32) => dictionary::<UInt32Type>(states, values),
+        (_, DataType::Int64) => dictionary::<Int64Type>(states, values),
+        (_, DataType::UInt64) => dictionary::<UInt64Type>(states, values),
+        _ => dictionary::<Int32Type>(states, values),
+    }
+}
+
 fn dictionary<K: ArrowDictionaryKeyType>(
     states: &[u32],
-    keys: &[u32],
     values: ArrayRef,
 ) -> Result<ArrayRef, String> {
-    let natives: Vec<K::Native> = keys
-        .iter()
-        .map(|&key| K::Native::from_usize(key as usize).ok_or("too many categories"))
-        .collect::<Result<_, _>>()?;
-    let keys: Vec<K::Native> = states.par_iter().map(|&state| natives[state as usize]).collect();
+    let key = |&state: &u32| K::Native::usize_as(state as usize);
+    let keys: Vec<K::Native> = states.par_iter().map(key).collect();
     let keys = PrimitiveArray::<K>::new(ScalarBuffer::from(keys), None);
     let array = DictionaryArray::try_new(keys, values);
     Ok(Arc::new(array.map_err(|e| e.to_string())?))

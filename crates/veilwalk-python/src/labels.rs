@@ -186,14 +186,19 @@ impl Labels {
 
     /// The integers of all states, in order, for releases of integers.
     pub(crate) fn released_integers(&self, naming: Naming) -> PyResult<Vec<i64>> {
+        self.integers_or_why(naming).map_err(WalkError::new_err)
+    }
+
+    /// The same, or why there are none.
+    pub(crate) fn integers_or_why(&self, naming: Naming) -> Result<Vec<i64>, String> {
         match naming {
             Naming::Place => Ok((0..self.chain.len() as i64).collect()),
             Naming::Integer | Naming::Text => self.integers.clone().map_err(|label| {
-                WalkError::new_err(format!(
+                format!(
                     "the walks are integers, and the chain's state {label:?} is not one, so a release \
                      could not be given back in integers; give texts, or states=\"numbers\" if these \
                      are places in chain.states"
-                ))
+                )
             }),
         }
     }

@@ -60,7 +60,7 @@ fn not_grouped(columns: &Columns, error: NotGrouped) -> PyErr {
 }
 
 /// Reads all chunks of a column of states.
-fn read(chunks: &[ArrayRef], like: &mut Like, labels: &Labels, column: &str) -> PyResult<Vec<u32>> {
+fn read(chunks: &[ArrayRef], like: &Like, labels: &Labels, column: &str) -> PyResult<Vec<u32>> {
     let mut states = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
     for chunk in chunks {
         let before = states.len();
@@ -101,9 +101,9 @@ pub(crate) fn release_long(
         if u32::try_from(rows).is_err() {
             return Err(VeilwalkError::new_err("more than 2^32 rows; release in parts"));
         }
-        let mut like =
-            Like::new(field.data_type(), integers).map_err(|e| of(&columns.state, &e))?;
-        let reals = read(&chunks, &mut like, &labels, &columns.state)?;
+        let like = Like::new(field.data_type(), integers, &labels);
+        let like = like.map_err(|e| of(&columns.state, &e))?;
+        let reals = read(&chunks, &like, &labels, &columns.state)?;
         drop(chunks);
         let groups = match &trajectory {
             None => Groups::one(name, rows),
@@ -220,7 +220,7 @@ pub(crate) fn release_list_column(
         let kind = value_type(field.data_type()).ok_or_else(|| {
             of(&column_name, &format!("the type is {}, not one of lists", field.data_type()))
         })?;
-        let mut like = Like::new(kind, integers).map_err(|e| of(&column_name, &e))?;
+        let like = Like::new(kind, integers, &labels).map_err(|e| of(&column_name, &e))?;
         let mut read = Vec::with_capacity(chunks.len());
         let mut row = 0;
         for chunk in chunks {
