@@ -37,9 +37,9 @@ def built(*what: str) -> Path:
     """The folder of a program of the workspace, built once; VEILWALK_PROGRAMS names one with all of them."""
     if "VEILWALK_PROGRAMS" in os.environ:
         return Path(os.environ["VEILWALK_PROGRAMS"])
-    subprocess.run(["cargo", "build", "--release", "--quiet", *what], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--quiet", *what], cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return target / "release"
+    return target / "debug"
 
 
 @pytest.fixture(scope="session")
