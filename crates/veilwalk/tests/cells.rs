@@ -259,11 +259,12 @@ fn making_cells_tells_how_far_it_is_and_can_be_stopped_anywhere() {
             ControlFlow::Continue(())
         };
         let made = Mechanism::with_cells(model(), design, promise, calibration, &watch).unwrap();
-        let shares = shares.into_inner().unwrap();
-        // Threads may overtake each other by a state or two, never by more.
-        assert!(shares.windows(2).all(|pair| pair[1] > pair[0] - 0.05), "{shares:?}");
-        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
-        assert!(shares[0] < 0.05 && shares.iter().any(|share| *share > 1.0 - 1e-9));
+        // Threads tell at once, and may overtake each other.
+        let mut shares = shares.into_inner().unwrap();
+        shares.sort_by(f64::total_cmp);
+        let end = shares.last().copied();
+        assert!(shares[0] > 0.0 && shares[0] < 0.05 && end == Some(1.0), "{shares:?}");
+        assert!(shares.windows(2).all(|pair| pair[1] - pair[0] < 0.05), "{shares:?}");
 
         for stop_at in [0.0, 0.1, 0.19, 0.21, 0.7] {
             let model = model();
