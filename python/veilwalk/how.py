@@ -73,6 +73,30 @@ class How:
             self.threads,
         )
 
+    def each(self, walks: Iterable[Any]) -> list[Any]:
+        """Releases walks, each in the kind it came in: a list, a tuple or an array."""
+        walks = list(walks)
+        for dtype in {walk.dtype for walk in walks if type(walk).__module__ == "numpy"}:
+            self.check_fit(dtype)
+        plain = [walk.tolist() if is_array(walk) else walk for walk in walks]
+        released = self.lists(plain, len(plain))
+        return [self.like(walk, new) for walk, new in zip(walks, released, strict=True)]
+
+    def check_fit(self, dtype: Any) -> None:
+        """Refuses an array that could not hold every state that may be released."""
+        import numpy as np
+
+        if dtype.kind not in "iu":
+            return
+        limits = np.iinfo(dtype)
+        whole = (int(label) for label in self.labels if label.removeprefix("-").isdecimal())
+        for number in range(len(self.labels)) if self.states == "numbers" else whole:
+            if not limits.min <= number <= limits.max:
+                raise WalkError(
+                    f"the chain's state {number} does not fit into an array of type {dtype}; "
+                    "give larger integers"
+                )
+
     def like(self, walk: Any, released: list[Any]) -> Any:
         """A released walk in the kind of the real one."""
         if isinstance(walk, tuple):

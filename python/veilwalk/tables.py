@@ -272,7 +272,9 @@ class Arrow(Tables):
     def empty(self, like: Any) -> Any:
         import pyarrow as pa
 
-        return pa.chunked_array([], like.type) if isinstance(like, pa.ChunkedArray) else pa.array([], like.type)
+        return (
+            pa.chunked_array([], like.type) if isinstance(like, pa.ChunkedArray) else pa.array([], like.type)
+        )
 
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         return type(frame).from_arrays(list(columns.values()), names=list(columns))

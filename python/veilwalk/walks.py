@@ -29,10 +29,8 @@ def _release(walks: Any, how: How) -> Any:
     if type(walks).__module__ == "numpy" and kind == "ndarray":
         return _numpy(walks, how)
     if isinstance(walks, Mapping):
-        listed = [list(walk) if is_array(walk) else walk for walk in walks.values()]
         named = replace(how, names=[name_text(name) for name in walks])
-        released = named.lists(listed, len(listed))
-        return {name: how.like(walk, new) for (name, walk), new in zip(walks.items(), released, strict=True)}
+        return dict(zip(walks, named.each(walks.values()), strict=True))
     if isinstance(walks, list | tuple):
         return _lists(walks, how)
     hint = "; collect it first" if kind == "LazyFrame" else ""
@@ -70,33 +68,13 @@ def _lists(walks: list[Any] | tuple[Any, ...], how: How) -> Any:
         return type(walks)()
     first = walks[0]
     if isinstance(first, list | tuple) or (is_array(first) and getattr(first, "ndim", 0) == 1):
-        plain = [walk.tolist() if is_array(walk) else walk for walk in walks]
-        released = how.lists(plain, len(plain))
-        return type(walks)(how.like(walk, new) for walk, new in zip(walks, released, strict=True))
+        return type(walks)(how.each(walks))
     # Anything else is taken for a state, and refused by its type if it is none.
     released = how.lists([walks], 1)
     return type(walks)(released[0])
 
 
 # NumPy
-
-
-def _check_fit(how: How, dtype: Any) -> None:
-    """Refuses an array that could not hold every state that may be released."""
-    import numpy as np
-
-    limits = np.iinfo(dtype)
-    labels = how.labels
-    numbers = range(len(labels)) if how.states == "numbers" else map(int, _whole(labels))
-    for number in numbers:
-        if not limits.min <= number <= limits.max:
-            raise WalkError(
-                f"the chain's state {number} does not fit into an array of type {dtype}; give larger integers"
-            )
-
-
-def _whole(labels: Iterable[str]) -> Iterable[str]:
-    return (label for label in labels if label.removeprefix("-").isdecimal())
 
 
 def _numpy(array: Any, how: How) -> Any:
@@ -113,7 +91,7 @@ def _numpy(array: Any, how: How) -> Any:
         largest = np.iinfo(np.int64).max
         if array.dtype.kind == "u" and array.max() > largest:
             raise WalkError(f"{array.max()} is larger than any label")
-        _check_fit(how, array.dtype)
+        how.check_fit(array.dtype)
         flat = np.ascontiguousarray(array, dtype=np.int64).reshape(-1)
         released = _native.release_numbers(
             how.manner,
@@ -129,9 +107,8 @@ def _numpy(array: Any, how: How) -> Any:
             'states="numbers" as places'
         )
     if array.ndim == 1 and isinstance(array[0], list | tuple | np.ndarray):
-        walks = how.lists([list(walk) for walk in array], len(array))
         made = np.empty(len(array), dtype=object)
-        made[:] = [how.like(walk, new) for walk, new in zip(array, walks, strict=True)]
+        made[:] = how.each(array)
         return made
     if array.ndim == 1:
         return how.array_like(array, how.lists([array.tolist()], 1)[0])
