@@ -190,6 +190,8 @@ def test_sessions_are_charged(tmp_path: pathlib.Path) -> None:
     for block in ({}, {"block": 2}):
         M.session(name="a", ledger=ledger, budget=2, **block)
     assert ledger.spent() == {"a": 2}
+    with pytest.raises(vw.ParameterError, match="the budget is negative"):
+        M.session(name="a", ledger=ledger, budget=-1)
     with pytest.raises(vw.LedgerError, match="would exceed the budget"):
         M.session(name="a", ledger=ledger, budget=2)
     with pytest.raises(vw.ParameterError, match="to be charged"):

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::prelude::*;
 use serde_json::json;
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::Epsilon;
+use veilwalk::mechanism::Budget;
 use veilwalk::model::Certified;
 use veilwalk::random::SourceKind;
 use veilwalk::rational::Rational;
@@ -133,10 +133,8 @@ impl Charge {
         path: PathBuf,
         budget: Option<&str>,
     ) -> PyResult<Self> {
-        let budget = budget.map(|text| {
-            let budget = text.parse::<Epsilon>().map(Epsilon::value);
-            budget.map_err(|error| parameter_error(format!("budget: {error}")))
-        });
+        let budget =
+            budget.map(|text| text.parse::<Budget>().map(Budget::value).map_err(parameter_error));
         let promise = mechanism.promise;
         Ok(Self {
             path,

@@ -32,7 +32,9 @@ pub enum RationalError {
     #[error("{0:?} divides by zero")]
     ZeroDenominator(String),
     /// More digits than fit.
-    #[error("{0:?} has more digits than can be kept exactly; use at most 18 significant digits")]
+    #[error(
+        "{0:?} cannot be kept exactly; use at most 18 digits before and after the point together"
+    )]
     TooLong(String),
 }
 

@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 pub use block::{BlockError, BlockLength, BlockMechanism, BlockWorkspace};
 pub use design::{Design, Distance, Preset, Rule, UnknownName};
-pub use promise::{ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
+pub use promise::{Budget, ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
 pub use scale::{CostScale, ScaleError};
 pub use step::Workspace;
 

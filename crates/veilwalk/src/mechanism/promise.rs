@@ -60,6 +60,10 @@ pub struct Epsilon(Rational);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Radius(Rational);
 
+/// The ε that all releases of one walk may add up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Budget(Rational);
+
 /// The chain weight β: how much a candidate's own unlikeliness counts against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChainWeight(Rational);
@@ -98,6 +102,7 @@ macro_rules! positive_parameter {
 
 positive_parameter!(Epsilon, "epsilon");
 positive_parameter!(Radius, "the radius");
+positive_parameter!(Budget, "the budget");
 
 impl ChainWeight {
     /// The chain plays no part beyond saying which moves are possible.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, anyhow, bail};
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
-use veilwalk::mechanism::{Epsilon, ParameterError};
+use veilwalk::mechanism::Budget;
 use veilwalk::nats::in_nats;
 use veilwalk::random::{Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
@@ -142,19 +142,14 @@ pub(crate) struct Args {
         value_name = "E",
         requires = "ledger",
         allow_negative_numbers = true,
-        value_parser = parse_budget,
         help_heading = "Budget"
     )]
-    budget: Option<Epsilon>,
+    budget: Option<Budget>,
 
     /// Put into the manifest how many real moves the chain does not have and how many rows were left
     /// out. These counts depend on the real walks and are not protected
     #[arg(long, requires = "output", help_heading = "Input and output")]
     disclose_counts: bool,
-}
-
-fn parse_budget(text: &str) -> std::result::Result<Epsilon, String> {
-    text.parse().map_err(|error: ParameterError| error.to_string().replace("epsilon", "the budget"))
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -288,7 +283,7 @@ impl Run<'_> {
         let Some(ledger) = self.ledger.as_ref().filter(|_| names.peek().is_some()) else {
             return Ok(());
         };
-        let budget = self.args.budget.map(Epsilon::value);
+        let budget = self.args.budget.map(Budget::value);
         Ok(ledger.charge(names, self.chosen.promise.epsilon.value(), budget)?)
     }
 
