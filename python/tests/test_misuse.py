@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import pickle
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -145,6 +146,91 @@ def test_names_of_other_walks_stay_out() -> None:
         assert trajectories.chunk(0).dictionary.to_pylist() == ["a"]
 
 
+def test_what_lies_beside_a_column_in_memory_stays_out() -> None:
+    raw = pl.Series([f"customer-number-{i:04d}|Ca/C" for i in range(5)])
+    parts = {"trajectory": raw.str.slice(0, 20), "day": raw.str.slice(0, 19), "state": raw.str.slice(21)}
+    views = pl.DataFrame(parts).to_arrow(compat_level=pl.CompatLevel.newest())
+    assert str(views.schema.field("trajectory").type) == "string_view"
+    table = pa.table({"trajectory": ["w1", "w1", "SECRET"], "day": ["1", "2", "SECRET"], "state": ["B"] * 3})
+    dictionary = table.set_column(0, "trajectory", table["trajectory"].dictionary_encode())
+    arrow = {"trajectory": "string[pyarrow]", "day": pd.ArrowDtype(pa.string())}
+    frame = table.to_pandas().astype(arrow)
+    coded = pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
+    for walks, secret in (
+        (views, b"|Ca/C"),
+        (views.to_batches()[0], b"|Ca/C"),
+        (table[:2], b"SECRET"),
+        (table.to_batches()[0][:2], b"SECRET"),
+        (dictionary[:2], b"SECRET"),
+        (frame[:2], b"SECRET"),
+        (frame.astype({"trajectory": coded})[:2], b"SECRET"),
+    ):
+        with pytest.warns(vw.PrivacyWarning, match="keep"):
+            released = M.privatize(walks, keep=["day"])
+        assert secret not in pickle.dumps(released)
+        kept = released["day"].to_pylist() if isinstance(released, pa.Table) else list(released["day"])
+        assert list(map(str, kept)) == list(map(str, walks["day"]))[: len(kept)]
+        if isinstance(walks, pd.DataFrame):
+            assert released["trajectory"].dtype == walks["trajectory"].dtype
+
+
+@pytest.mark.parametrize("kind", [pl.List, lambda inner: pl.Array(inner, 2)])
+def test_lists_of_enums(kind: Any, tmp_path: pathlib.Path) -> None:
+    every = pl.Series([["B", "Caa"]] * 50, dtype=kind(pl.Enum(CREDIT.states)))
+    assert M.privatize(every).dtype == every.dtype
+    some = pl.Series([["B", "Caa"]], dtype=kind(pl.Enum(["B", "Caa", "Ba"])))
+    with pytest.raises(vw.WalkError, match="the Enum lacks"):
+        M.privatize(some, names=["a"], ledger=tmp_path / "ledger")
+    assert not (tmp_path / "ledger").exists()
+
+
+def test_walks_of_other_kinds_come_back(tmp_path: pathlib.Path) -> None:
+    class Walk(NamedTuple):
+        first: str
+        second: str
+
+    assert len(M.privatize(Walk("B", "Caa"), names=["a"], ledger=tmp_path / "ledger")) == 2
+    released = M.privatize((Walk("B", "Caa"), ["B"]))
+    assert [type(walk) for walk in released] == [tuple, list]
+    states = [f"s{i}" for i in range(300)]
+    many = vw.Mechanism(
+        "sharp",
+        vw.Chain.from_matrix(np.full((300, 300), 1 / 300), labels=states, normalize=True),
+        epsilon=1,
+        radius=9,
+    )
+    few = pd.Series([["s0", "s1"]] * 99, dtype=pd.ArrowDtype(pa.list_(pa.dictionary(pa.int8(), pa.string()))))
+    assert len(many.privatize(few)) == 99
+
+
+def test_threads_without_end() -> None:
+    with pytest.raises(vw.ParameterError, match="at most 1024"):
+        M.privatize([["B"]], threads=10**6)
+
+
+def test_a_session_belongs_to_one_process() -> None:
+    for block in ({}, {"block": 2}):
+        session, keyed = M.session(name="x", **block), M.session(name="x", key=KEY, **block)
+
+        def take(session: Any, block: dict[str, int] = block) -> None:
+            session.push("B") if block else session.start()
+
+        read, write = os.pipe()
+        if (child := os.fork()) == 0:
+            try:
+                take(keyed)
+                take(session)
+            except vw.VeilwalkError as error:
+                os.write(write, str(error).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        os.close(write)
+        assert b"forked" in os.read(read, 1000)
+        os.close(read)
+        take(session)
+
+
 def test_the_index_is_no_part_of_a_release() -> None:
     frame = pd.DataFrame(WALKS)
     for index in (["x", "y", "z"], pd.Index([7, 8, 9], name="user")):
@@ -156,6 +242,10 @@ def test_the_index_is_no_part_of_a_release() -> None:
     assert "state" not in M.privatize(real).index.names
     # Rows that are numbered can be put beside those they came from.
     assert M.privatize(frame.set_axis([3, 5, 8])).index.tolist() == [3, 5, 8]
+    # Others may be the numbers of the real states, or tell how rows were sorted by them.
+    for numbers in ([5, 7, 5], [2, 0, 1]):
+        assert M.privatize(frame.set_axis(numbers)).index.tolist() == [0, 1, 2]
+        assert M.privatize(pd.Series(WALKS["state"], index=numbers)).index.tolist() == [0, 1, 2]
     with pytest.warns(vw.PrivacyWarning):
         kept = M.privatize(frame.assign(day=[1, 2, 3]).set_axis(["x", "y", "z"]), keep=["day"])
     assert kept["day"].tolist() == [1, 2, 3]
@@ -310,6 +400,14 @@ def test_a_release_that_protects_nothing_says_so() -> None:
 def test_a_manifest_names_every_column(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "released.csv"
     M.privatize(pd.DataFrame(WALKS)).assign(home="Main St").to_csv(path, index=False)
+    twice = tmp_path / "twice.csv"
+    twice.write_text("trajectory,step,state,step\na,0,B,Caa\n")
+    with pytest.raises(vw.ReleaseFileError, match='"step" is neither part of a release'):
+        M.write_manifest(twice, randomness="system")
+    M.session(name="a", ledger=tmp_path / "other.csv.manifest.json")
+    (tmp_path / "other.csv").write_text("trajectory,step,state\na,0,B\n")
+    with pytest.raises(vw.VeilwalkError, match="a file that is none"):
+        M.write_manifest(tmp_path / "other.csv", randomness="system")
     with pytest.raises(vw.ReleaseFileError, match='"home" is neither part of a release'):
         M.write_manifest(path, randomness="system")
     with pytest.raises(vw.ReleaseFileError, match='"nope" is said to be kept'):

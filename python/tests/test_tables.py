@@ -86,7 +86,8 @@ def test_long_tables_come_back_in_kind(
     mixed = np.random.default_rng(1).permutation(len(ROWS))
     if isinstance(table, pd.DataFrame):
         shuffled = table.iloc[mixed]
-        assert list(sharp.privatize(shuffled, key=KEY).index) == list(shuffled.index)
+        # Numbers that do not increase might tell how rows were sorted by the real states.
+        assert list(sharp.privatize(shuffled, key=KEY).index) == list(range(len(ROWS)))
     elif isinstance(table, pl.DataFrame):
         shuffled = table[mixed.tolist()]
     else:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Walks = TypeVar("Walks")
 
+MOST_THREADS = 1024
+"""Beyond what machines have cores for, threads only take memory and time."""
+
 
 class Mechanism:
     """A member of the family on a chain, with its promise.
@@ -316,6 +319,8 @@ class Mechanism:
         check_guarantee(self._native, allow_vacuous)
         if threads is not None:
             threads = whole_number("threads", threads, 1)
+            if threads > MOST_THREADS:
+                raise ParameterError(f"threads: {threads}; give at most {MOST_THREADS}")
         manner = _native.Manner(
             self._native,
             source(key, seed),

@@ -3,6 +3,7 @@ library allows it."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 from dataclasses import replace
 from typing import Any, cast
@@ -32,7 +33,12 @@ class Tables:
 
     def trajectories(self, frame: Any) -> Any:
         """The names of the walks, as they come back."""
-        return self.column(frame, self.how.trajectory)
+        return self.alone(self.column(frame, self.how.trajectory))
+
+    def alone(self, column: Any) -> Any:
+        """A column that is released as it is, without what may lie beside it in memory: a slice, or a part of
+        a text, can share that with all it was cut from."""
+        return column
 
     def native(self, column: Any, name: str) -> Any:
         """The column as something with Arrow's C interface."""
@@ -98,7 +104,7 @@ class Tables:
             raise ParameterError(f"names: a table names its walks in the column {how.trajectory!r}")
         if how.keep:
             warn(f"keep: {', '.join(how.keep)} is released as it is, unprotected")
-        kept = {name: self.column(frame, name) for name in how.keep}
+        kept = {name: self.alone(self.column(frame, name)) for name in how.keep}
         self.check(states)
         if lists:
             columns = self.list_form(frame, states, how.trajectory in present)
@@ -142,7 +148,7 @@ class Tables:
             listed = ", ".join(repr(column) for column in present)
             raise WalkError(f"there is no column {how.step!r}; the columns are {listed}")
         trajectories = self.trajectories(frame)
-        steps = self.column(frame, how.step) if how.step in present and how.step else None
+        steps = self.alone(self.column(frame, how.step)) if how.step in present and how.step else None
         if len(states) == 0:
             numbered = self.no_numbers(states) if steps is None else steps
             return {how.trajectory: trajectories, how.step or "step": numbered, how.state: self.empty(states)}
@@ -197,13 +203,16 @@ class Polars(Tables):
             return series
         if isinstance(like.dtype, pl.Enum):
             return series.cast(pl.String).cast(like.dtype)
+        if isinstance(_state_type(like), pl.Enum):
+            series = series.cast(pl.List(pl.String)).cast(pl.List(_state_type(like)))
         return series.cast(like.dtype)
 
     def check(self, states: Any) -> None:
         import polars as pl
 
-        if isinstance(states.dtype, pl.Enum):
-            known = set(states.dtype.categories.to_list())
+        kind = _state_type(states)
+        if isinstance(kind, pl.Enum):
+            known = set(kind.categories.to_list())
             lacking = next((label for label in self.how.labels if label not in known), None)
             if lacking is not None:
                 raise WalkError(
@@ -234,6 +243,11 @@ class Polars(Tables):
         return pl.Series("step", [], dtype=pl.Int64)
 
 
+def _state_type(states: Any) -> Any:
+    """The type of states in a column of Polars, or in its lists."""
+    return getattr(states.dtype, "inner", states.dtype)
+
+
 class Arrow(Tables):
     @staticmethod
     def columns(frame: Any) -> list[str]:
@@ -252,13 +266,24 @@ class Arrow(Tables):
         return any(is_such(kind) for is_such in tests)
 
     def trajectories(self, frame: Any) -> Any:
+        return _without_unused(self.alone(frame.column(self.how.trajectory)))
+
+    def alone(self, column: Any) -> Any:
         import pyarrow as pa
 
-        column = frame.column(self.how.trajectory)
-        if pa.types.is_dictionary(column.type):
-            # Values that do not occur are no part of a release.
-            return column.cast(column.type.value_type).dictionary_encode().cast(column.type)
-        return column
+        kind = column.type
+        # Views of texts show a part of what they refer to.
+        plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+        if kind in plain:
+            return column.cast(plain[kind]).cast(kind)
+        views = "view" in str(kind)
+        if not views and column.nbytes >= column.get_total_buffer_size():
+            return column
+        if not views:
+            with contextlib.suppress(pa.ArrowNotImplementedError):
+                return column.take(pa.array(range(len(column)), pa.int64()))
+        made = pa.array(column.to_pylist(), kind)
+        return pa.chunked_array([made]) if isinstance(column, pa.ChunkedArray) else made
 
     def native(self, column: Any, name: str) -> Any:
         return column
@@ -292,6 +317,15 @@ class Arrow(Tables):
         return pa.array([], type=pa.int64())
 
 
+def _without_unused(column: Any) -> Any:
+    """A column of Arrow without values of its dictionary that do not occur: they are no part of a release."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column
+    return column.cast(column.type.value_type).dictionary_encode().cast(column.type)
+
+
 class Pandas(Tables):
     @staticmethod
     def columns(frame: Any) -> list[str]:
@@ -308,7 +342,20 @@ class Pandas(Tables):
         if isinstance(column.dtype, pd.CategoricalDtype):
             # Categories that do not occur are no part of a release.
             return column.cat.remove_unused_categories()
-        return column
+        return self.alone(column)
+
+    def alone(self, column: Any) -> Any:
+        import pandas as pd
+
+        arrow = isinstance(column.dtype, pd.ArrowDtype)
+        if not arrow and getattr(column.dtype, "storage", None) != "pyarrow":
+            return column
+        import pyarrow as pa
+
+        array = pa.array(column)
+        whole = array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+        made = column.dtype.__from_arrow__(_without_unused(Arrow(self.how).alone(whole)))
+        return pd.Series(made, index=column.index, name=column.name, dtype=column.dtype)
 
     @staticmethod
     def is_lists(column: Any) -> bool:
@@ -348,7 +395,10 @@ class Pandas(Tables):
             if like.dtype.ordered and set(like.dtype.categories) == set(made.categories):
                 made = made.reorder_categories(like.dtype.categories, ordered=True)
         elif isinstance(like.dtype, pd.ArrowDtype):
-            made = pd.arrays.ArrowExtensionArray(array.cast(like.dtype.pyarrow_dtype))
+            # There may be more states than the keys of its dictionary can count.
+            with contextlib.suppress(pa.ArrowInvalid):
+                array = array.cast(like.dtype.pyarrow_dtype)
+            made = pd.arrays.ArrowExtensionArray(array)
         elif self.is_lists(like):
             made = pd.array(
                 [self.how.like(old, new) for old, new in zip(like, array.to_pylist(), strict=True)],
@@ -395,11 +445,13 @@ class Pandas(Tables):
 
 def row_numbers(index: Any) -> Any:
     """The index of a release: the given one if it numbers rows, and else a new one, since what an index holds
-    is released no more than any other column."""
+    is released no more than any other column. Numbers that do not increase may be those of the real states,
+    or tell how rows were sorted by them."""
     import pandas as pd
 
     plain = index.nlevels == 1 and index.name is None and getattr(index.dtype, "kind", "") in "iu"
-    return index if plain else pd.RangeIndex(len(index))
+    numbers = plain and index.is_monotonic_increasing and index.is_unique
+    return index if numbers else pd.RangeIndex(len(index))
 
 
 FRAMES = {"DataFrame", "Table", "RecordBatch"}

@@ -68,10 +68,9 @@ def _lists(walks: list[Any] | tuple[Any, ...], how: How) -> Any:
         return type(walks)()
     first = walks[0]
     if isinstance(first, list | tuple) or (is_array(first) and getattr(first, "ndim", 0) == 1):
-        return type(walks)(how.each(walks))
+        return how.like(walks, how.each(walks))
     # Anything else is taken for a state, and refused by its type if it is none.
-    released = how.lists([walks], 1)
-    return type(walks)(released[0])
+    return how.each([walks])[0]
 
 
 # NumPy

@@ -456,6 +456,30 @@ fn what_is_read_is_not_written_over() {
     folder.refuses(release.split(' '), &["would replace the real walks"]);
 }
 
+/// A manifest goes beside the release, whatever is there.
+#[test]
+fn a_manifest_replaces_nothing_but_a_manifest() {
+    let folder = Folder::with("walks.csv", WALKS);
+    folder.write("out.csv.manifest.json", "a secret of more than sixteen bytes");
+    let release = both(&["privatize", "walks.csv", "-o", "out.csv"], &CREDIT);
+    let args = |more: &[&str]| {
+        release
+            .iter()
+            .map(String::as_str)
+            .chain(more.iter().copied())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    folder.refuses(args(&[]), &["out.csv.manifest.json", "a file that is none", "move it away"]);
+    let key = args(&["--key-file", "out.csv.manifest.json"]);
+    folder.refuses(key, &["would replace the secret"]);
+    std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();
+    let ledger = args(&["--ledger", "out.csv.manifest.json"]);
+    folder.refuses(ledger, &["would replace the ledger"]);
+    folder.run(args(&[])).success();
+    folder.run(args(&[])).success();
+}
+
 #[test]
 fn walks_without_a_header_or_with_semicolons() {
     walks_refused("walks.csv", "7,Baa\n7,Ba\n", &["if the first line is data", "header line"]);

@@ -289,6 +289,12 @@ impl Manifest {
         randomness != "seed" && !vacuous && start != "first"
     }
 
+    /// Whether there is a file where the manifest of this release goes, and it is none.
+    #[must_use]
+    pub fn would_replace_another(release: &Path) -> bool {
+        Self::path_for(release).exists() && Self::read_for(release).is_err()
+    }
+
     /// Reads the manifest of a release.
     ///
     /// # Errors

@@ -149,9 +149,13 @@ pub fn count_release(
     let file = || release.display().to_string();
     let mut reader = WalkReader::open(release, WalkOptions::default())?;
     if let Some(header) = reader.header() {
-        let named =
-            |column: &&String| kept.contains(column) || OWN_COLUMNS.contains(&column.trim());
-        let unnamed = header.iter().find(|column| !named(column)).map(|column| (column, true));
+        let once = |place: usize, name: &str| header[..place].iter().all(|c| c.trim() != name);
+        let named = |(place, column): &(usize, &String)| {
+            let name = column.trim();
+            (kept.contains(column) || OWN_COLUMNS.contains(&name)) && once(*place, name)
+        };
+        let unnamed = header.iter().enumerate().find(|column| !named(column));
+        let unnamed = unnamed.map(|(_, column)| (column, true));
         let missing = kept.iter().find(|column| !header.contains(column)).map(|c| (c, false));
         if let Some((column, there)) = unnamed.or(missing) {
             let column = column.to_owned();

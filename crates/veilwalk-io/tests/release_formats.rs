@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::builder::{ListBuilder, StringBuilder, StringViewBuilder};
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_cast::cast;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tempfile::TempDir;
@@ -308,28 +308,80 @@ fn columns_keep_their_types() {
     }
 }
 
-#[test]
-fn states_that_are_numbers_stay_numbers() {
-    let table = "from,to,count\n1,1,5\n1,2,5\n2,1,3\n2,3,3\n3,1,1\n";
+fn on_chain(table: &str) -> (Arc<Model>, Releasing) {
     let (chain, _) =
         veilwalk_io::read_chain_from(table.as_bytes(), "c", Default::default()).unwrap();
     let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
     let model = Arc::new(Model::new(chain).unwrap());
-    let mechanism = Mechanism::new(model, Preset::Paper.design(), promise).unwrap();
+    let mechanism = Mechanism::new(model.clone(), Preset::Paper.design(), promise).unwrap();
+    (model, Releasing::Steps(Arc::new(mechanism)))
+}
+
+/// One walk to and fro between the states 1 and 2.
+fn numbers(steps: usize) -> RecordBatch {
+    let states = (0..steps).map(|step| 1 + step as i32 % 2);
+    table(vec![
+        ("trajectory", Arc::new(Int64Array::from(vec![7; steps]))),
+        ("state", Arc::new(Int32Array::from_iter_values(states))),
+    ])
+}
+
+#[test]
+fn states_that_are_numbers_stay_numbers() {
+    let (_, releasing) = on_chain("from,to,count\n1,1,5\n1,2,5\n2,1,3\n2,3,3\n3,1,1\n");
     let folder = Folder::new();
-    let batch = RecordBatch::try_new(
-        Arc::new(Schema::new(vec![
-            Field::new("trajectory", DataType::Int64, false),
-            Field::new("state", DataType::Int32, false),
-        ])),
-        vec![Arc::new(Int64Array::from(vec![7; 3])), Arc::new(Int32Array::from(vec![1, 2, 3]))],
-    );
-    let walks = folder.columns("walks.arrow", &batch.unwrap());
+    let walks = folder.columns("walks.arrow", &numbers(3));
     let out = folder.path("out.parquet");
-    release_with(Releasing::Steps(Arc::new(mechanism)), &walks, &out, &[]).unwrap();
+    release_with(releasing, &walks, &out, &[]).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&out).unwrap()).unwrap();
     assert_eq!(reader.schema().field(2).data_type(), &DataType::Int32);
     assert_eq!(read(&out, &[]).len(), 3);
+}
+
+/// Where a label is not written as numbers are, states are texts: else two would become one.
+#[test]
+fn labels_that_only_look_like_numbers_stay_texts() {
+    let (model, releasing) = on_chain("from,to,count\n1,1,5\n1,01,5\n01,1,3\n01,2,3\n2,1,1\n");
+    let folder = Folder::new();
+    let walks = folder.columns("walks.arrow", &numbers(200));
+    let out = folder.path("out.parquet");
+    release_with(releasing, &walks, &out, &[]).unwrap();
+    let released = read(&out, &[]);
+    assert!(released.iter().any(|row| row[1] == "01"));
+    for moved in released.windows(2) {
+        let [from, to] = [0, 1].map(|i| model.chain().state(&moved[i][1]).unwrap());
+        assert!(model.chain().allows(from, to), "{moved:?}");
+    }
+}
+
+/// Views show a part of a text that also holds the real state.
+#[test]
+fn what_lies_beside_a_kept_column_stays_out() {
+    let folder = Folder::new();
+    let whole: Vec<String> =
+        (0..40).map(|i| format!("on day number {i:04} in|SECRET {}", STATES[i % 5])).collect();
+    let buffer = arrow_buffer::Buffer::from(whole.concat().into_bytes());
+    let mut views = StringViewBuilder::new();
+    let block = views.append_block(buffer);
+    let mut start = 0;
+    for text in &whole {
+        views.try_append_view(block, start, 21).unwrap();
+        start += text.len() as u32;
+    }
+    let batch = table(vec![
+        ("trajectory", Arc::new(Int64Array::from(vec![7; 40]))),
+        ("state", Arc::new(StringArray::from_iter_values((0..40).map(|i| STATES[i % 5])))),
+        ("day", Arc::new(views.finish())),
+    ]);
+    let walks = folder.columns("walks.arrow", &batch);
+    let tells = |path: &Path| fs::read(path).unwrap().windows(6).any(|part| part == b"SECRET");
+    assert!(tells(&walks));
+    for out in ["out.arrow", "out.arrows", "out.parquet"] {
+        let out = folder.path(out);
+        release(&walks, &out, &["day"]).unwrap();
+        assert!(!tells(&out), "{}", out.display());
+        assert_eq!(read(&out, &["day"])[3][2], "on day number 0003 in");
+    }
 }
 
 #[test]

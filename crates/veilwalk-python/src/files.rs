@@ -212,6 +212,12 @@ pub(crate) fn write_manifest(
             )));
         }
     };
+    if Manifest::would_replace_another(&path) {
+        return Err(file_error(format!(
+            "{}: the manifest goes there, and there is a file that is none; move it away",
+            Manifest::path_for(&path).display()
+        )));
+    }
     let (releasing, name, scale_from) = mechanism.releasing(py, block, longest_walk)?;
     let (model, promise) = (mechanism.mechanism.model().clone(), mechanism.promise);
     interrupt::run(py, move |_| {

@@ -34,6 +34,9 @@ pub(crate) fn settle_output(output: &Path, what: Written, inputs: &[Input<'_>]) 
         bail!("this cannot be written to standard output; give -o the name of a file");
     }
     refuse_to_replace(output, inputs)?;
+    if what == Written::Release {
+        refuse_to_replace_by_manifest(output, inputs)?;
+    }
     let (name, manifest) = (output.display(), Manifest::path_for(output));
     match (what, output.is_file(), manifest.exists()) {
         (Written::Release, _, true) => terminal::warning(format!(
@@ -67,6 +70,26 @@ pub(crate) fn refuse_to_replace(output: &Path, inputs: &[Input<'_>]) -> Result<(
     }
     if output.is_file() && name.to_string().ends_with(Manifest::SUFFIX) {
         bail!("{name}: this is the manifest of a release; give -o another file");
+    }
+    Ok(())
+}
+
+/// Refuses an output whose manifest would replace anything but a manifest.
+fn refuse_to_replace_by_manifest(output: &Path, inputs: &[Input<'_>]) -> Result<()> {
+    let manifest = Manifest::path_for(output);
+    let name = manifest.display();
+    for (input, what) in inputs {
+        if is_same_file(input, &manifest) {
+            bail!(
+                "{name}: the manifest of this release would replace {what}; give -o another file"
+            );
+        }
+    }
+    if Manifest::would_replace_another(output) {
+        bail!(
+            "{name}: the manifest of this release goes there, and there is a file that is none; move it \
+             away, or give -o another file"
+        );
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
@@ -114,6 +115,7 @@ impl ColumnFormat {
         });
         for column in kept {
             let kind = self.schema.field(columns.len()).data_type();
+            let column = without_the_rest(column);
             columns.push(if column.data_type() == kind { column } else { cast(&column, kind)? });
         }
         RecordBatch::try_new(self.schema.clone(), columns)
@@ -131,6 +133,16 @@ impl ColumnFormat {
     }
 }
 
+/// The same column without texts that stand beside its own in the memory of the input, of which views
+/// show a part only: they may be anything, and Arrow's files would have them.
+fn without_the_rest(column: ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Utf8View => Arc::new(column.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(column.as_binary_view().gc()),
+        _ => column,
+    }
+}
+
 /// The type of released states where real ones have this, and the labels with the type of its values.
 fn states_of(real: &DataType, labels: &StringArray) -> Result<(DataType, ArrayRef), ArrowError> {
     if let DataType::Dictionary(_, value) = real {
@@ -138,8 +150,10 @@ fn states_of(real: &DataType, labels: &StringArray) -> Result<(DataType, ArrayRe
         return Ok((kind, cast(labels, value)?));
     }
     let converted = cast(labels, real)?;
-    // Labels that are not numbers, in a chain whose real walks happen to have only such that are.
-    if converted.null_count() > 0 {
+    // Labels that are not numbers, or not as numbers are written ("01"), in a chain whose real walks
+    // happen to have only such that are.
+    let again = cast(&converted, &DataType::Utf8)?;
+    if again.as_string::<i32>() != labels {
         return Ok((DataType::Utf8, Arc::new(labels.clone())));
     }
     Ok((real.clone(), converted))

@@ -24,8 +24,8 @@ use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
     self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Input, MechanismArgs,
-    UnknownLabels, UnknownState, Written, any_whole, blocks_in_words, count, quoted,
-    unknown_state_error,
+    UnknownLabels, UnknownState, Written, any_whole, blocks_in_words, quoted, unknown_state_error,
+    whole,
 };
 use crate::progress::{self, Stoppable};
 use crate::terminal;
@@ -92,7 +92,7 @@ pub(crate) struct Args {
         long,
         value_name = "COUNT",
         allow_negative_numbers = true,
-        value_parser = count::<NonZeroUsize>(),
+        value_parser = whole::<NonZeroUsize>(1..=1024),
         help_heading = "Input and output"
     )]
     threads: Option<NonZeroUsize>,
