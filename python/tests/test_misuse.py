@@ -404,7 +404,7 @@ def test_a_manifest_names_every_column(tmp_path: pathlib.Path) -> None:
     twice.write_text("trajectory,step,state,step\na,0,B,Caa\n")
     with pytest.raises(vw.ReleaseFileError, match='"step" is neither part of a release'):
         M.write_manifest(twice, randomness="system")
-    M.session(name="a", ledger=tmp_path / "other.csv.manifest.json")
+    M.session(name=0, ledger=tmp_path / "other.csv.manifest.json")
     (tmp_path / "other.csv").write_text("trajectory,step,state\na,0,B\n")
     with pytest.raises(vw.VeilwalkError, match="a file that is none"):
         M.write_manifest(tmp_path / "other.csv", randomness="system")
@@ -412,6 +412,10 @@ def test_a_manifest_names_every_column(tmp_path: pathlib.Path) -> None:
         M.write_manifest(path, randomness="system")
     with pytest.raises(vw.ReleaseFileError, match='"nope" is said to be kept'):
         M.write_manifest(path, randomness="system", keep=["home", "nope"])
+    elsewhere = pd.DataFrame({"trajectory": "a", "state": M.privatize(["B"], start="B")})
+    elsewhere.to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(vw.ReleaseFileError, match='starts at "B", and all are said to start at "Aaa"'):
+        M.write_manifest(tmp_path / "b.csv", randomness="system", start="Aaa")
     M.write_manifest(path, randomness="system", keep=["home"])
     with pytest.warns(vw.PrivacyWarning, match="home"):
         vw.verify(path, CREDIT)

@@ -402,7 +402,7 @@ class Mechanism:
         """A session for one walk, released while it happens; with `block`, so many steps at a time. With a
         key, every walk needs a name of its own. With a `ledger` the walk is charged epsilon here, and there
         is no session if it would spend more than its `budget`."""
-        if ledger is not None and not name:
+        if ledger is not None and not name_text(name):
             raise ParameterError("name: with a ledger every walk needs a name of its own, to be charged")
         if budget is not None and ledger is None:
             raise ParameterError("budget: it is kept in a ledger; give ledger= too")

@@ -127,7 +127,8 @@ fn a_seeded_release_passes_with_a_warning() {
 /// alone does not go together any more.
 #[test]
 fn a_forged_promise_is_noticed() {
-    let forgeries: [(&str, &str, Value); 8] = [
+    let forgeries: [(&str, &str, Value); 9] = [
+        ("chain", "states", json!(999)),
         ("promise", "epsilon", json!("0.01")),
         ("promise", "radius_nats", json!("300")),
         ("promise", "radius_nats", json!("1")),
@@ -145,4 +146,24 @@ fn a_forged_promise_is_noticed() {
     let folder = released(&[]);
     change_manifest(&folder, |manifest| manifest["randomness"] = json!("seed"));
     folder.refuses(VERIFY, &["out.csv", "private true"]);
+    change_manifest(&folder, |manifest| manifest["randomness"] = json!("quantum"));
+    folder.refuses(VERIFY, &["out.csv", "\"quantum\" is no randomness"]);
+}
+
+#[test]
+fn walks_that_start_elsewhere_are_noticed() {
+    let folder = released(&["--start", "Baa"]);
+    folder.run(VERIFY).success();
+    change_manifest(&folder, |manifest| manifest["start"] = json!("Def"));
+    let words = ["out.csv, line 2: a walk starts at \"Baa\"", "said to start at \"Def\""];
+    folder.refuses(VERIFY, &words);
+    change_manifest(&folder, |manifest| manifest["start"] = json!("bogus"));
+    folder.refuses(VERIFY, &["out.csv", "\"bogus\" is not a state"]);
+}
+
+#[test]
+fn a_column_that_stands_twice_is_noticed() {
+    let folder = released(&[]);
+    forge(&folder, "trajectory,step,state, step\nnorth,0,Baa,Def\n");
+    folder.refuses(VERIFY, &["out.csv", "step\" is neither part of a release"]);
 }

@@ -97,6 +97,20 @@ pub enum VerifyError {
         /// The state.
         to: String,
     },
+    /// A walk that starts elsewhere than at the one state where all start.
+    #[error(
+        "{file}, {place}: a walk starts at {found:?}, and all are said to start at {expected:?}"
+    )]
+    Start {
+        /// The release.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// Where walks are said to start.
+        expected: String,
+        /// Where this one does.
+        found: String,
+    },
     /// A column that nobody said was kept, or that is not there.
     #[error("{file}: the column {column:?} is {}", if *.there {
         "neither part of a release nor among the columns that were kept; what is copied beside a release \
@@ -135,8 +149,10 @@ pub enum VerifyError {
     },
 }
 
-/// Goes through a release: all its states have to be the chain's, all its moves possible, and its columns
-/// those of a release and the `kept` ones. (NDJSON may have others, which are not noticed.)
+const START: &str = "`initial`, `first` or a state";
+
+/// Goes through a release: all its states have to be the chain's, all its moves possible, its walks start as
+/// is said (`initial`, `first` or a state), and its columns be those of a release and the `kept` ones. (NDJSON may have others, which are not noticed.)
 ///
 /// # Errors
 ///
@@ -145,8 +161,16 @@ pub fn count_release(
     release: &Path,
     chain: &Chain,
     kept: &[String],
+    start: &str,
 ) -> Result<Counts, VerifyError> {
     let file = || release.display().to_string();
+    let start = match start {
+        "initial" | "first" => None,
+        label => Some(chain.require(label).map_err(|error| VerifyError::Manifest {
+            file: file(),
+            why: format!("start ({START}): {error}"),
+        })?),
+    };
     let mut reader = WalkReader::open(release, WalkOptions::default())?;
     if let Some(header) = reader.header() {
         let once = |place: usize, name: &str| header[..place].iter().all(|c| c.trim() != name);
@@ -171,11 +195,18 @@ pub fn count_release(
             return Err(VerifyError::NotAState { file: file(), place, state });
         };
         steps += 1;
-        if let Some(previous) = last.insert(row.trajectory.to_owned(), state)
-            && !chain.allows(previous, state)
-        {
-            let (from, to) = (chain.label(previous).to_owned(), row.state.to_owned());
-            return Err(VerifyError::Impossible { file: file(), place, from, to });
+        let (previous, found) =
+            (last.insert(row.trajectory.to_owned(), state), || row.state.to_owned());
+        match (previous, start) {
+            (Some(previous), _) if !chain.allows(previous, state) => {
+                let (from, to) = (chain.label(previous).to_owned(), found());
+                return Err(VerifyError::Impossible { file: file(), place, from, to });
+            }
+            (None, Some(start)) if state != start => {
+                let (expected, found) = (chain.label(start).to_owned(), found());
+                return Err(VerifyError::Start { file: file(), place, expected, found });
+            }
+            _ => {}
         }
     }
     Ok(Counts { walks: last.len() as u64, steps, infeasible: None, skipped: None })
@@ -216,7 +247,7 @@ pub fn verify_release(
     if expected != found {
         return Err(VerifyError::Changed { file, expected, found });
     }
-    let found = count_release(release, model.chain(), &manifest.kept_columns)?;
+    let found = count_release(release, model.chain(), &manifest.kept_columns, &manifest.start)?;
     let expected = manifest.counts.clone();
     if (found.walks, found.steps) != (expected.walks, expected.steps) {
         return Err(VerifyError::Counts { file, expected, found });
@@ -254,6 +285,11 @@ fn recompute(
     watch: Watch<'_>,
 ) -> Result<(), Contradiction> {
     let (told, promised) = (&manifest.mechanism, &manifest.promise);
+    let sources = ["system", "key", "seed"];
+    if !sources.contains(&manifest.randomness.as_str()) {
+        let (said, known) = (&manifest.randomness, sources.join(", "));
+        return Err(Contradiction::Word(format!("{said:?} is no randomness; {known} are")));
+    }
     let design = Design {
         distance: parsed(&told.distance)?,
         rule: parsed(&told.rule)?,
@@ -286,6 +322,7 @@ fn recompute(
     let agree = |what: &'static str, told: String, found: String| {
         if told == found { Ok(()) } else { Err(Contradiction::Figure { what, told, found }) }
     };
+    agree("states", manifest.chain.states.to_string(), model.chain().len().to_string())?;
     agree("scale", told.scale.join(" to "), scale.join(" to "))?;
     let rounding = |block: &Option<BlockPart>| match block {
         Some(block) => format!("{:.6e}", block.rounding_cost),

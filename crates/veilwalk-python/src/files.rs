@@ -221,7 +221,8 @@ pub(crate) fn write_manifest(
     let (releasing, name, scale_from) = mechanism.releasing(py, block, longest_walk)?;
     let (model, promise) = (mechanism.mechanism.model().clone(), mechanism.promise);
     interrupt::run(py, move |_| {
-        let counts = count_release(&path, model.chain(), &kept_columns).map_err(release_error)?;
+        let counts = count_release(&path, model.chain(), &kept_columns, &start);
+        let counts = counts.map_err(release_error)?;
         let hash = hash_file(&path).map_err(release_error)?;
         let manifest = Manifest::describing(FinishedRelease {
             name: &name,
