@@ -270,18 +270,18 @@ class Arrow(Tables):
 
     def alone(self, column: Any) -> Any:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         kind = column.type
         # Views of texts show a part of what they refer to.
         plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
         if kind in plain:
             return column.cast(plain[kind]).cast(kind)
-        views = "view" in str(kind)
-        if not views and column.nbytes >= column.get_total_buffer_size():
-            return column
-        if not views:
+        if "view" not in str(kind):
+            if column.nbytes >= column.get_total_buffer_size():
+                return column
             with contextlib.suppress(pa.ArrowNotImplementedError):
-                return column.take(pa.array(range(len(column)), pa.int64()))
+                return column.take(pc.indices_nonzero(pa.repeat(True, len(column))))
         made = pa.array(column.to_pylist(), kind)
         return pa.chunked_array([made]) if isinstance(column, pa.ChunkedArray) else made
 

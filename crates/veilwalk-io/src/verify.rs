@@ -149,10 +149,9 @@ pub enum VerifyError {
     },
 }
 
-const START: &str = "`initial`, `first` or a state";
-
-/// Goes through a release: all its states have to be the chain's, all its moves possible, its walks start as
-/// is said (`initial`, `first` or a state), and its columns be those of a release and the `kept` ones. (NDJSON may have others, which are not noticed.)
+/// Goes through a release: all its states have to be the chain's, all its moves possible, its walks start
+/// as is said (`initial`, `first` or a state), and its columns be those of a release and the `kept` ones.
+/// (NDJSON may have others, which are not noticed.)
 ///
 /// # Errors
 ///
@@ -168,7 +167,7 @@ pub fn count_release(
         "initial" | "first" => None,
         label => Some(chain.require(label).map_err(|error| VerifyError::Manifest {
             file: file(),
-            why: format!("start ({START}): {error}"),
+            why: format!("start (`initial`, `first` or a state): {error}"),
         })?),
     };
     let mut reader = WalkReader::open(release, WalkOptions::default())?;

@@ -58,11 +58,7 @@ pub(crate) fn settle_output(output: &Path, what: Written, inputs: &[Input<'_>]) 
 /// Refuses an output that must not be replaced.
 pub(crate) fn refuse_to_replace(output: &Path, inputs: &[Input<'_>]) -> Result<()> {
     let name = output.display();
-    for (input, what) in inputs {
-        if is_same_file(input, output) {
-            bail!("{name}: this would replace {what}; give -o another file");
-        }
-    }
+    refuse_inputs(output, "this", inputs)?;
     if is_ledger(output) {
         bail!(
             "{name}: this is a ledger, and what it has counted would be lost; give -o another file"
@@ -77,19 +73,24 @@ pub(crate) fn refuse_to_replace(output: &Path, inputs: &[Input<'_>]) -> Result<(
 /// Refuses an output whose manifest would replace anything but a manifest.
 fn refuse_to_replace_by_manifest(output: &Path, inputs: &[Input<'_>]) -> Result<()> {
     let manifest = Manifest::path_for(output);
-    let name = manifest.display();
-    for (input, what) in inputs {
-        if is_same_file(input, &manifest) {
-            bail!(
-                "{name}: the manifest of this release would replace {what}; give -o another file"
-            );
-        }
-    }
+    refuse_inputs(&manifest, "the manifest of this release", inputs)?;
     if Manifest::would_replace_another(output) {
         bail!(
-            "{name}: the manifest of this release goes there, and there is a file that is none; move it \
-             away, or give -o another file"
+            "{}: the manifest of this release goes there, and there is a file that is none; move it \
+             away, or give -o another file",
+            manifest.display()
         );
+    }
+    Ok(())
+}
+
+/// Refuses to write to a file that is read.
+fn refuse_inputs(path: &Path, written: &str, inputs: &[Input<'_>]) -> Result<()> {
+    for (input, what) in inputs {
+        if is_same_file(input, path) {
+            let name = path.display();
+            bail!("{name}: {written} would replace {what}; give -o another file");
+        }
     }
     Ok(())
 }
