@@ -28,7 +28,7 @@ def test_releases(name: str, credit: vw.Chain, command: Callable[..., str], tmp_
     # Rust
     keyed = built("-p", "veilwalk", "--example", "keyed") / "examples" / "keyed"
     for trajectory, walk in WALKS.items():
-        words = [str(keyed), KEY.decode(), name, "2", "3.5", trajectory, *walk]
+        words = [str(keyed), KEY.decode(), "0" * 32, name, "2", "3.5", trajectory, *walk]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         assert done.stdout.split() == released[trajectory]
     # the command line

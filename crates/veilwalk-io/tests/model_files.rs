@@ -11,7 +11,9 @@ use veilwalk::guarantee::unwatched;
 use veilwalk::mechanism::cell::Calibration;
 use veilwalk::model::Certified;
 use veilwalk::session::Releaser;
-use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Secret, Source, Start, StateId};
+use veilwalk::{
+    Chain, Mechanism, Model, Preset, Promise, ReleaseId, Secret, Source, Start, StateId,
+};
 use veilwalk_io::{
     ModelProblem, chain_from_bytes, chain_to_bytes, is_model, read_model, write_model,
 };
@@ -42,7 +44,7 @@ fn write(folder: &TempDir, model: &Model, scales: &[Certified]) -> PathBuf {
 
 fn released(model: &Arc<Model>, preset: Preset, start: Start) -> Vec<StateId> {
     let mechanism = Mechanism::new(model.clone(), preset.design(), promise()).unwrap();
-    let source = Source::keyed(Secret::new(&[9; 32]).unwrap());
+    let source = Source::keyed(Secret::new(&[9; 32]).unwrap(), ReleaseId::from_bytes([1; 16]));
     let mut releaser = Releaser::new(Arc::new(mechanism), &source, start).unwrap();
     let mut walk = releaser.walk("w");
     let mut real = StateId::new(0);
@@ -50,7 +52,7 @@ fn released(model: &Arc<Model>, preset: Preset, start: Start) -> Vec<StateId> {
         .map(|i| {
             let moves = model.chain().successors(real);
             real = moves[i * 7 % moves.len()];
-            releaser.release(&mut walk, real)
+            releaser.release(&mut walk, real).unwrap()
         })
         .collect()
 }

@@ -15,7 +15,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tempfile::TempDir;
 use veilwalk::mechanism::BlockMechanism;
-use veilwalk::random::Secret;
+use veilwalk::random::{ReleaseId, Secret};
 use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, Rule, Source, Start};
 use veilwalk_io::{
     Compression, Grouping, ReleaseError, ReleaseOutput, Releasing, UnknownStates, WalkFormat,
@@ -73,7 +73,10 @@ fn release_with(
     let options = options(keep);
     let release = WalkRelease {
         releasing,
-        source: &Source::keyed(Secret::new(b"sixteen bytes ok").unwrap()),
+        source: &Source::keyed(
+            Secret::new(b"sixteen bytes ok").unwrap(),
+            ReleaseId::from_bytes([1; 16]),
+        ),
         start: Start::Initial,
         unknown_states: UnknownStates::Refuse,
         grouping: Grouping::Alternating,

@@ -16,7 +16,7 @@ use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::BlockLength;
 use veilwalk::nats::in_nats;
-use veilwalk::random::{Secret, SourceKind, Unavailable};
+use veilwalk::random::{Forked, ReleaseId, Secret, SourceKind, Unavailable};
 use veilwalk::session::{BlockReleaser, PushError, Releaser};
 use veilwalk::{Start, StateId};
 use veilwalk_io::Releasing;
@@ -50,7 +50,7 @@ impl Source {
     #[staticmethod]
     fn keyed(secret: &Bound<'_, PyBytes>) -> PyResult<Self> {
         let secret = Secret::new(secret.as_bytes()).map_err(parameter_error)?;
-        Ok(Self(veilwalk::Source::keyed(secret)))
+        Ok(Self(veilwalk::Source::keyed(secret, ReleaseId::from_bytes([0; 16]))))
     }
 
     /// `system`, `seed` or `key`.
@@ -159,6 +159,8 @@ impl Manner {
 pub(crate) enum NotReleased {
     /// The operating system has no randomness.
     Unavailable(Unavailable),
+    /// The process was forked on the way.
+    Forked(Forked),
     /// A walk that is too long to be released as a whole.
     Refused(String, PushError),
     /// Someone asked to stop; Python has the reason.
@@ -169,6 +171,7 @@ impl From<NotReleased> for PyErr {
     fn from(error: NotReleased) -> Self {
         VeilwalkError::new_err(match error {
             NotReleased::Unavailable(error) => error.to_string(),
+            NotReleased::Forked(error) => error.to_string(),
             NotReleased::Refused(walk, error) => {
                 return WalkError::new_err(format!("walk {walk:?}: {error}; nothing was released"));
             }
@@ -233,7 +236,7 @@ fn release_steps(
             }
             for state in steps {
                 let real = StateId::new(*state as usize);
-                *state = releaser.release(&mut open, real).index() as u32;
+                *state = releaser.release(&mut open, real)?.index() as u32;
             }
         }
     }
@@ -259,7 +262,7 @@ fn release_blocks(
             let pushed = releaser.push(&mut open, StateId::new(*state as usize), &mut released);
             pushed.map_err(|error| NotReleased::Refused(name.clone().into_owned(), error))?;
         }
-        releaser.finish(open, &mut released);
+        releaser.finish(open, &mut released)?;
         let places = states[range].iter_mut().zip(&released);
         places.for_each(|(place, state)| *place = state.index() as u32);
     }
@@ -269,6 +272,12 @@ fn release_blocks(
 impl From<Unavailable> for NotReleased {
     fn from(error: Unavailable) -> Self {
         Self::Unavailable(error)
+    }
+}
+
+impl From<Forked> for NotReleased {
+    fn from(error: Forked) -> Self {
+        Self::Forked(error)
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use veilwalk::random::SourceKind;
 use veilwalk::{Start, StateId};
 
 use crate::choice::block_length;
@@ -21,38 +20,14 @@ pub(crate) struct Session {
     labels: Arc<Labels>,
     start: Start,
     integers: Naming,
-    process: Process,
     /// The states as Python values, once it is known which kind is asked for.
     values: Option<(Naming, Vec<Py<PyAny>>)>,
-}
-
-/// The process in which a session was opened. After a fork both would release with the same randomness, and
-/// their answers to two real states would tell more than one answer may. With a key every step has
-/// randomness of its own, by its real state, in whatever process.
-#[derive(Clone, Copy, Debug)]
-struct Process(Option<u32>);
-
-impl Process {
-    fn of(source: &veilwalk::Source) -> Self {
-        Self((source.kind() == SourceKind::System).then(std::process::id))
-    }
-
-    fn check(self) -> PyResult<()> {
-        if self.0.is_none_or(|opened| opened == std::process::id()) {
-            return Ok(());
-        }
-        Err(SessionError::new_err(
-            "the process was forked after this session was opened, and both would release with the same \
-             randomness; open a session in each process, or give a key",
-        ))
-    }
 }
 
 const CLOSED: &str = "the session is closed; open a new one, or resume from its bytes";
 
 impl Session {
     fn open(&mut self) -> PyResult<&mut veilwalk::Session> {
-        self.process.check()?;
         self.session.as_mut().ok_or_else(|| SessionError::new_err(CLOSED))
     }
 
@@ -101,7 +76,6 @@ impl Session {
             labels: mechanism.labels.clone(),
             start,
             integers: Naming::integers(states)?,
-            process: Process::of(source),
             values: None,
         })
     }
@@ -183,7 +157,6 @@ pub(crate) struct BlockSession {
     session: Option<veilwalk::session::BlockSession>,
     labels: Arc<Labels>,
     integers: Naming,
-    process: Process,
     /// How the real states come, and so how released ones are given back.
     naming: Option<Naming>,
 }
@@ -222,7 +195,6 @@ impl BlockSession {
             session: Some(session),
             labels: mechanism.labels.clone(),
             integers: Naming::integers(states)?,
-            process: Process::of(source),
             naming: None,
         })
     }
@@ -238,7 +210,6 @@ impl BlockSession {
         if naming != Naming::Text {
             self.labels.released_integers(naming)?;
         }
-        self.process.check()?;
         let session = self.session.as_mut().ok_or_else(|| SessionError::new_err(CLOSED))?;
         let released = session.push(real).map_err(session_error)?.to_vec();
         self.naming = Some(naming);
@@ -247,9 +218,8 @@ impl BlockSession {
 
     /// The walk is over: releases the rest.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        self.process.check()?;
         let session = self.session.take().ok_or_else(|| SessionError::new_err(CLOSED))?;
-        let released = session.finish();
+        let released = session.finish().map_err(session_error)?;
         self.values(py, &released)
     }
 

@@ -45,7 +45,7 @@ pub use chain::{Chain, Initial, StateId};
 pub use mechanism::{Design, Distance, Mechanism, Preset, Promise, Rule};
 pub use model::Model;
 pub use nats::Nats;
-pub use random::{Secret, Source};
+pub use random::{ReleaseId, Secret, Source};
 pub use session::{Session, Start};
 
 /// The examples of the README, run as tests.

@@ -12,7 +12,9 @@ use veilwalk::guarantee::cover::SuggestedRadii;
 use veilwalk::guarantee::{Cover, Effort, Guarantee, calibrate, unwatched};
 use veilwalk::mechanism::{Design, Distance, Unit};
 use veilwalk::session::Releaser;
-use veilwalk::{Chain, Mechanism, Model, Nats, Preset, Promise, Secret, Source, Start, StateId};
+use veilwalk::{
+    Chain, Mechanism, Model, Nats, Preset, Promise, ReleaseId, Secret, Source, Start, StateId,
+};
 
 fn grid(width: u32, height: u32, seed: u64) -> Chain {
     let (width, height) = (width.try_into().unwrap(), height.try_into().unwrap());
@@ -111,10 +113,10 @@ fn real_walk(chain: &Chain, steps: usize, seed: u64) -> Vec<StateId> {
 fn released(model: &Arc<Model>, preset: Preset, name: &str, walk: &[StateId]) -> Vec<StateId> {
     let promise = common::promise(preset, "2", "3");
     let mechanism = Mechanism::new(model.clone(), preset.design(), promise).unwrap();
-    let source = Source::keyed(Secret::new(&[7; 32]).unwrap());
+    let source = Source::keyed(Secret::new(&[7; 32]).unwrap(), ReleaseId::from_bytes([1; 16]));
     let mut releaser = Releaser::new(Arc::new(mechanism), &source, Start::Initial).unwrap();
     let mut state = releaser.walk(name);
-    walk.iter().map(|&real| releaser.release(&mut state, real)).collect()
+    walk.iter().map(|&real| releaser.release(&mut state, real).unwrap()).collect()
 }
 
 /// A table is looked at rounded first, and searches give exact distances only: with many candidates
@@ -135,7 +137,9 @@ fn rounded_distances_release_what_exact_ones_do() {
                 let mut releaser =
                     Releaser::new(Arc::new(mechanism), &Source::seeded(3), Start::Initial).unwrap();
                 let mut state = releaser.walk("w");
-                walk.iter().map(|&real| releaser.release(&mut state, real)).collect::<Vec<_>>()
+                walk.iter()
+                    .map(|&real| releaser.release(&mut state, real).unwrap())
+                    .collect::<Vec<_>>()
             });
             assert_eq!(released[0], released[1], "{design}, epsilon {epsilon}");
         }

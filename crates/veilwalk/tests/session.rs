@@ -7,8 +7,10 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use common::{credit, preset};
-use veilwalk::session::ResumeError;
-use veilwalk::{Chain, Initial, Mechanism, Model, Preset, Secret, Session, Source, Start, StateId};
+use veilwalk::session::{Releaser, ReplayError, ResumeError, SavedSession};
+use veilwalk::{
+    Chain, Initial, Mechanism, Model, Preset, ReleaseId, Secret, Session, Source, Start, StateId,
+};
 
 /// Counts the allocations of each thread.
 struct Counting;
@@ -36,7 +38,13 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn keyed() -> Source {
-    Source::keyed(Secret::new(b"a secret of more than sixteen bytes").unwrap())
+    keyed_as(1)
+}
+
+/// The same secret under another release id.
+fn keyed_as(id: u8) -> Source {
+    let secret = Secret::new(b"a secret of more than sixteen bytes").unwrap();
+    Source::keyed(secret, ReleaseId::from_bytes([id; 16]))
 }
 
 fn mechanism(name: Preset) -> Arc<Mechanism> {
@@ -58,7 +66,7 @@ fn a_resumed_session_goes_on_as_if_never_stopped() {
         for (t, &expected) in expected.iter().enumerate() {
             // saved and resumed before every single step
             let bytes = session.save();
-            assert!(bytes.len() <= 64, "small: {}", bytes.len());
+            assert!(bytes.len() <= 104, "small: {}", bytes.len());
             let resume = || {
                 Session::resume(mechanism.clone(), &keyed(), Start::Initial, "w", &bytes).unwrap()
             };
@@ -87,12 +95,22 @@ fn a_saved_session_is_refused_where_it_does_not_belong() {
     let other_chain = preset(&Arc::new(Model::new(moved).unwrap()), Preset::Sharp, "1", "3.5");
     assert!(matches!(resume(&Arc::new(other_chain), "w", &bytes), ResumeError::OtherChain { .. }));
     assert!(matches!(resume(&sharp, "v", &bytes), ResumeError::OtherWalk(_)));
-    for other in
-        [Source::system(), Source::seeded(1), Source::keyed(Secret::new(&[8; 32]).unwrap())]
-    {
-        let resumed = Session::resume(sharp.clone(), &other, Start::Initial, "w", &bytes);
-        assert!(matches!(resumed.unwrap_err(), ResumeError::OtherSource));
+    let id = ReleaseId::from_bytes([1; 16]);
+    let resumed =
+        |source: &Source| Session::resume(sharp.clone(), source, Start::Initial, "w", &bytes);
+    for other in [
+        Source::system(),
+        Source::seeded_with_id(1, id),
+        Source::keyed(Secret::new(&[8; 32]).unwrap(), id),
+    ] {
+        assert!(matches!(resumed(&other).unwrap_err(), ResumeError::OtherSource));
     }
+    let error = resumed(&keyed_as(2)).unwrap_err();
+    assert!(matches!(error, ResumeError::OtherRelease { .. }), "{error}");
+    assert!(error.to_string().contains(&id.to_string()), "{error}");
+    // Nor is a session without a key taken up with one.
+    let unkeyed = Session::new(sharp.clone(), &Source::system(), Start::Initial, "w").unwrap();
+    assert!(matches!(resume(&sharp, "w", &unkeyed.save()), ResumeError::OtherSource));
     for cut in 0..bytes.len() {
         assert!(matches!(resume(&sharp, "w", &bytes[..cut]), ResumeError::Damaged));
     }
@@ -152,4 +170,81 @@ fn stepping_allocates_nothing_after_the_first_steps() {
             assert_eq!(ALLOCATIONS.with(Cell::get), before, "{name}");
         }
     }
+}
+
+/// The real states come once more from the first, as after a restart without a place to go on from.
+#[test]
+fn a_walk_that_comes_again_is_compared_with_the_record() {
+    for (name, start) in [(Preset::Sharp, Start::Initial), (Preset::Cell, Start::First)] {
+        let mechanism = mechanism(name);
+        let mut session = Session::new(mechanism.clone(), &keyed(), start, "w").unwrap();
+        let reals: Vec<_> = (0..30).map(real).collect();
+        let released: Vec<_> = reals.iter().map(|&x| session.release(x).unwrap()).collect();
+        let (bytes, next) = (session.save(), session.release(real(30)).unwrap());
+        let id = Some(ReleaseId::from_bytes([1; 16]));
+        assert_eq!(
+            SavedSession::read(&bytes).unwrap(),
+            SavedSession { release_id: id, released: 30 }
+        );
+        let replay = |source: &Source, start, reals: &[StateId]| {
+            Session::replay(mechanism.clone(), source, start, "w", &bytes, reals)
+        };
+        let (mut again, repeated) = replay(&keyed(), start, &reals).unwrap();
+        assert_eq!(repeated, released);
+        assert_eq!(again.release(real(30)).unwrap(), next);
+        assert_eq!(again.digest(), session.digest());
+        // One other state anywhere is refused; the first one only if it was released.
+        for place in 0..30 {
+            let mut other = reals.clone();
+            other[place] = StateId::new((other[place].index() + 1) % 9);
+            match replay(&keyed(), start, &other) {
+                Ok(_) => assert_eq!((place, start), (0, Start::Initial)),
+                Err(error) => assert!(matches!(error, ReplayError::OtherStates { .. }), "{error}"),
+            }
+        }
+        let error = replay(&keyed(), Start::At(StateId::new(3)), &reals).unwrap_err();
+        assert!(matches!(error, ReplayError::OtherStates { .. }), "another start: {error}");
+        let error = replay(&keyed(), start, &reals[..29]).unwrap_err();
+        assert!(matches!(error, ReplayError::Count { covered: 30, given: 29 }), "{error}");
+        let error = replay(&keyed_as(2), start, &reals).unwrap_err();
+        let other = |error: &ReplayError| {
+            matches!(error, ReplayError::Record(ResumeError::OtherRelease { .. }))
+        };
+        assert!(other(&error), "{error}");
+    }
+    let system = Source::system();
+    let open = Session::new(mechanism(Preset::Sharp), &system, Start::Initial, "w").unwrap();
+    let bytes = open.save();
+    let replayed =
+        Session::replay(mechanism(Preset::Sharp), &system, Start::Initial, "w", &bytes, &[]);
+    assert!(matches!(replayed.unwrap_err(), ReplayError::NoDigest));
+}
+
+#[test]
+fn digests_differ_whenever_the_release_may() {
+    let reals: Vec<_> = (0..20).map(real).collect();
+    let digest = |mechanism: &Arc<Mechanism>, source: &Source, start, name: &str, reals: &[_]| {
+        Releaser::new(mechanism.clone(), source, start).unwrap().digest(name, reals)
+    };
+    let (sharp, initial) = (mechanism(Preset::Sharp), Start::Initial);
+    let base = digest(&sharp, &keyed(), initial, "w", &reals);
+    assert!(base.is_some());
+    assert_eq!(base, digest(&sharp, &keyed(), initial, "w", &reals));
+    let mut changed = reals.clone();
+    changed.swap(3, 4);
+    changed.swap(5, 6);
+    assert_ne!(changed, reals);
+    let other_key = Source::keyed(Secret::new(&[8; 32]).unwrap(), ReleaseId::from_bytes([1; 16]));
+    let others = [
+        digest(&mechanism(Preset::Paper), &keyed(), initial, "w", &reals),
+        digest(&sharp, &keyed_as(2), initial, "w", &reals),
+        digest(&sharp, &other_key, initial, "w", &reals),
+        digest(&sharp, &keyed(), Start::First, "w", &reals),
+        digest(&sharp, &keyed(), initial, "v", &reals),
+        digest(&sharp, &keyed(), initial, "w", &changed),
+        digest(&sharp, &keyed(), initial, "w", &reals[..19]),
+        digest(&sharp, &keyed(), initial, "w", &[]),
+    ];
+    assert!(others.iter().all(|other| other.is_some() && *other != base), "{others:?}");
+    assert_eq!(digest(&sharp, &Source::system(), initial, "w", &reals), None);
 }

@@ -84,7 +84,7 @@ fn release(
     let mechanism = Arc::new(Mechanism::new(model.clone(), preset.design(), promise)?);
     let mut releaser = Releaser::new(mechanism, source, Start::First)?;
     let mut walk = releaser.walk("demo");
-    Ok(real.iter().map(|&x| releaser.release(&mut walk, x)).collect())
+    Ok(real.iter().map(|&x| releaser.release(&mut walk, x)).collect::<Result<_, _>>()?)
 }
 
 fn explanation(model: &Model) -> String {

@@ -7,6 +7,7 @@
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use veilwalk::StateId;
+use veilwalk::random::Forked;
 use veilwalk::session::{BlockReleaser, BlockWalk};
 
 use super::batch::{Batch, Kept, Run, WalkId};
@@ -161,7 +162,7 @@ impl BlockShard {
     ) -> Result<BlockReleased, Refused> {
         let mut emissions = Vec::new();
         if let Some(before) = place.ended_before(batch) {
-            let rest = self.finish(before, releaser);
+            let rest = self.finish(before, releaser).map_err(|error| Refused::walk(0, &error))?;
             emissions.extend(rest.map(|rest| Emission {
                 run: 0,
                 order: Order::WalkBefore,
@@ -176,8 +177,9 @@ impl BlockShard {
             let emission = self.take_run(batch, place, number, releaser, moves)?;
             emissions.extend(emission);
             if place.ends_walk(batch, number) {
-                emissions
-                    .extend(self.finish(run.id, releaser).map(|e| Emission { run: number, ..e }));
+                let rest = self.finish(run.id, releaser);
+                let rest = rest.map_err(|error| Refused::walk(number, &error))?;
+                emissions.extend(rest.map(|rest| Emission { run: number, ..rest }));
             }
         }
         Ok(BlockReleased::Rows(emissions))
@@ -219,8 +221,13 @@ impl BlockShard {
     }
 
     /// The rest of a walk, which is over.
-    fn finish(&mut self, id: WalkId, releaser: &mut BlockReleaser) -> Option<Emission> {
-        let found = self.open.find_entry(id.low, |waiting| waiting.id == id).ok()?;
+    fn finish(
+        &mut self,
+        id: WalkId,
+        releaser: &mut BlockReleaser,
+    ) -> Result<Option<Emission>, Forked> {
+        let found = self.open.find_entry(id.low, |waiting| waiting.id == id);
+        let Ok(found) = found else { return Ok(None) };
         let (waiting, _) = found.remove();
         // It was open, so it has not ended before.
         let _ = self.end(id);
@@ -264,13 +271,14 @@ impl Waiting {
     }
 
     /// The rest of the walk, which is over.
-    pub(super) fn finish(self, releaser: &mut BlockReleaser) -> Option<Emission> {
+    pub(super) fn finish(self, releaser: &mut BlockReleaser) -> Result<Option<Emission>, Forked> {
         let Self { id, name, walk, kept, .. } = self;
         let first_step = walk.released();
         let mut states = Vec::with_capacity(walk.waiting());
-        releaser.finish(walk, &mut states);
+        releaser.finish(walk, &mut states)?;
         let (run, order) = (0, Order::Own);
-        (!states.is_empty()).then_some(Emission { run, order, id, name, first_step, states, kept })
+        let emission = Emission { run, order, id, name, first_step, states, kept };
+        Ok((!emission.states.is_empty()).then_some(emission))
     }
 
     /// How many rows wait.

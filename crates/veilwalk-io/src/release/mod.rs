@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use veilwalk::mechanism::BlockMechanism;
-use veilwalk::random::Unavailable;
+use veilwalk::random::{Forked, Unavailable};
 use veilwalk::{Chain, Mechanism, Source, Start};
 
 pub use input::WalkInput;
@@ -157,6 +157,9 @@ pub enum ReleaseError {
     /// There is no randomness.
     #[error(transparent)]
     Random(#[from] Unavailable),
+    /// The process was forked while it released.
+    #[error(transparent)]
+    Forked(#[from] Forked),
     /// The walks must not be released.
     #[error(transparent)]
     Charge(Box<dyn Error + Send + Sync>),

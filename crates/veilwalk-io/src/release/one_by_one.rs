@@ -123,7 +123,7 @@ impl Answering {
                 }
                 let walk = walks.get_mut(name).expect("just made");
                 let step = walk.released();
-                let released = releaser.release(walk, real);
+                let released = releaser.release(walk, real)?;
                 writer.write_row(name, step, chain.label(released), row.kept.clone())?;
                 Ok(1)
             }
@@ -154,13 +154,13 @@ impl Answering {
         name: &str,
         chain: &Chain,
         writer: &mut ReleaseWriter<W>,
-    ) -> Result<u64, WriteError> {
+    ) -> Result<u64, ReleaseError> {
         let Self::Blocks(releaser, walks) = self else { return Ok(0) };
         let Some(Waiting { walk, mut kept, .. }) = walks.remove(name) else { return Ok(0) };
         let first = walk.released();
         let mut states = Vec::new();
-        releaser.finish(walk, &mut states);
-        write(name, first, &states, &mut kept, chain, writer)
+        releaser.finish(walk, &mut states)?;
+        Ok(write(name, first, &states, &mut kept, chain, writer)?)
     }
 
     /// All walks are over: writes what is left, in the order in which it began to wait.
@@ -168,7 +168,7 @@ impl Answering {
         &mut self,
         chain: &Chain,
         writer: &mut ReleaseWriter<W>,
-    ) -> Result<u64, WriteError> {
+    ) -> Result<u64, ReleaseError> {
         let Self::Blocks(_, walks) = self else { return Ok(0) };
         let mut order: Vec<(u64, String)> =
             walks.iter().map(|(name, waiting)| (waiting.since, name.clone())).collect();

@@ -168,7 +168,7 @@ impl Engine<'_> {
             // Long before a round is over: a state may take a millisecond.
             let finish = |walk: Waiting, releaser: &mut BlockReleaser| -> Result<_, Ended> {
                 let rows = walk.rows() as u64;
-                let emission = walk.finish(releaser);
+                let emission = walk.finish(releaser).map_err(|error| Some(error.into()))?;
                 let states = released.fetch_add(rows, Ordering::Relaxed) + rows;
                 if states / TELL_AFTER > (states - rows) / TELL_AFTER {
                     told.watch_at(states, ReleaseStage::Rest, self.release)?;

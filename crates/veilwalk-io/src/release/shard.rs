@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use veilwalk::random::Forked;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, StateId};
 
@@ -125,8 +126,9 @@ impl Shard {
         for &number in place.runs {
             let run = &batch.runs[number as usize];
             let reals = reals_of(batch, place, number);
-            let before =
-                self.release_run(batch.name(run), run.id, reals, releaser, moves, &mut out);
+            let before = self
+                .release_run(batch.name(run), run.id, reals, releaser, moves, &mut out)
+                .map_err(|error| Refused::walk(number, &error))?;
             if before > 0 && place.must_be_new(batch, number) {
                 return Err(Refused::again(number));
             }
@@ -143,10 +145,10 @@ impl Shard {
         releaser: &mut Releaser,
         moves: &Moves<'_>,
         out: &mut Released,
-    ) -> u64 {
+    ) -> Result<u64, Forked> {
         let Some(&last_real) = reals.last() else {
             out.first_steps.push(0);
-            return 0;
+            return Ok(0);
         };
         let standing = match self.entry(id) {
             Entry::Occupied(place) => place.into_mut(),
@@ -157,12 +159,15 @@ impl Shard {
         let infeasible = moves.infeasible(last.map(|_| standing.last_real), reals);
         let mut walk = releaser.walk_at(name, before, last);
         out.first_steps.push(before);
-        out.states.extend(reals.iter().map(|&real| releaser.release(&mut walk, real)));
+        out.states.reserve(reals.len());
+        for &real in reals {
+            out.states.push(releaser.release(&mut walk, real)?);
+        }
         standing.released = walk.released();
         standing.last = walk.last().unwrap_or(last_real);
         standing.last_real = last_real;
         self.infeasible += infeasible;
-        before
+        Ok(before)
     }
 
     fn entry(&mut self, id: WalkId) -> Entry<'_, Standing> {

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use veilwalk::random::Secret;
+use veilwalk::random::{ReleaseId, Secret};
 use veilwalk::{Design, Model, Preset, Promise, Rule};
 
 use super::*;
@@ -28,7 +28,10 @@ fn blocks(length: &str) -> Releasing {
 }
 
 fn keyed() -> Source {
-    Source::keyed(Secret::new(b"a secret of sixteen bytes").unwrap())
+    Source::keyed(
+        Secret::new(b"a secret of sixteen bytes").unwrap(),
+        ReleaseId::from_bytes([1; 16]),
+    )
 }
 
 /// How a test releases.

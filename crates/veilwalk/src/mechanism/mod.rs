@@ -51,6 +51,7 @@ use step::Scale;
 use crate::chain::StateId;
 use crate::distance::{Cells, CellsTooLarge, Hamming, Metric, Nearest, RoundedRows};
 use crate::model::{Certified, Model};
+use crate::random::SAMPLER_VERSION;
 use crate::rational::Rational;
 use crate::watch::{Watch, unwatched};
 
@@ -343,10 +344,11 @@ impl Mechanism {
         }
     }
 
-    /// Thirty-two bytes that differ whenever chain, design or scale do.
+    /// Thirty-two bytes that differ whenever chain, design, scale or the version of the sampler do.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
-        let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 mechanism v1");
+        let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 mechanism v2");
+        hasher.update(&SAMPLER_VERSION.to_le_bytes());
         hasher.update(&self.model.hash().0);
         hasher.update(self.design.to_string().as_bytes());
         // Cells are other tables for substitutions than for a radius.

@@ -11,6 +11,8 @@ mod enclosure;
 mod flips;
 mod heads;
 mod index;
+mod process;
+mod release_id;
 mod sixteen_bits;
 mod source;
 mod visits;
@@ -20,10 +22,20 @@ pub(crate) use flips::Flips;
 pub(crate) use heads::Coins;
 pub use index::uniform_below;
 use index::uniform_below_starting;
+pub use process::Forked;
+pub use release_id::{NotAReleaseId, ReleaseId};
 pub(crate) use sixteen_bits::{COINS, Lanes, RoundedUnit, UnitExponent};
 pub use source::{
     Randomness, Secret, SecretTooShort, Source, SourceKind, Stream, Unavailable, WalkKey,
 };
+
+/// The version of the samplers: it names how many random words a step consumes, and in which order.
+///
+/// A key fixes a release only together with this, so it is part of every mechanism's fingerprint.
+/// Raise it with every change after which the same words release other states. Runs under the old
+/// version can then no longer be repeated, which is said, instead of being repeated differently, which
+/// would be a second release under one id.
+pub const SAMPLER_VERSION: u32 = 1;
 
 /// A supply of uniformly random 64-bit words.
 pub trait Words {

@@ -5,24 +5,49 @@
 //! - **system**: keyed once from the operating system. The one to use.
 //! - **seeded**: from a number anyone may know. For tests and papers; whoever knows the seed can
 //!   undo the release, so what it makes is not private and says so.
-//! - **keyed**: from a secret, the walk's name and the step, so that a step that is tried again
-//!   releases the same state again. Fresh randomness on a retry would be a second release.
+//! - **keyed**: from a secret, the id of the run, the walk's name and the step, so that a run that is
+//!   tried again releases the same states again. Fresh randomness on a retry would be a second release.
 //!
 //! # Privacy
 //!
-//! A derived stream (seeded or keyed) is a BLAKE3 keyed hash of everything that decides the step:
-//! the chain, the mechanism and its parameters, the walk's name, the step's number, the last
-//! released state and the real one. Whenever any of these differs the bits are independent, as the
-//! guarantee for several releases together assumes; only a true repetition repeats. The real state
-//! is among them so that a step run twice with different real states is two independent releases
-//! (which add up) and never two looks through the same noise (which would not). The first state
-//! is drawn without reference to the real walk, and so is its stream.
+//! A derived stream (seeded or keyed) is a BLAKE3 keyed hash of everything that decides the step: the
+//! key, the [release id](ReleaseId), the chain, the mechanism with its parameters and the version of
+//! the sampler, the walk's name, the step's number, the last released state and the real one. The hash
+//! is taken to be a random function for whoever does not know the key: streams with different inputs
+//! are independent, and equal inputs give equal streams. Three cases follow.
+//!
+//! **Runs with different ids are independent**, so their losses add up: two runs that each lose at most
+//! ε lose at most 2ε together, whatever real walks they were given. No input of one run occurs in the
+//! other, because every input has the id in it. Within one run, walks with different names are
+//! independent for the same reason, and within a walk every step has a number of its own, so all steps
+//! have fresh bits, as the proof for one walk needs.
+//!
+//! **A true repetition adds nothing.** The same id, key, mechanism, start and real walks give the same
+//! bits, so the same release. Whoever sees it twice has seen it once.
+//!
+//! **Repeating an id with other real states is not a release that composes.** Suppose walk `x` is
+//! released and then, under the same id, walk `x′` that differs at step `t` only. Before `t` all inputs
+//! agree, so both releases agree. At `t` the real states differ, the bits are fresh, and the releases can
+//! part. Had the second walk been `x` again, they could not part at all. An outcome in which the two
+//! releases part for the first time at step `t` therefore has positive probability for the pair
+//! `(x, x′)` and probability zero for `(x, x)`: the joint loss is infinite, not 2ε, however small ε is.
+//! Leaving the real state out of the hash would not help; two real states would then be looked at
+//! through the same noise. So an id is given again only to repeat a run on the same real walks. Whoever
+//! keeps a record of a run can hold it to that: [`Releaser::digest`](crate::session::Releaser::digest)
+//! tells walks apart without telling what they are.
+//!
+//! The first state of a walk is drawn without reference to the real walk, and so is its stream.
+//!
+//! **Forks and snapshots.** System randomness is a running generator. A fork copies it, and two copies
+//! would answer two real walks through the same noise, so a releaser refuses to go on in a forked child
+//! ([`Forked`]). A snapshot of a whole machine that is restored twice cannot be noticed from inside.
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use thiserror::Error;
 
-use super::Words;
+use super::process::Process;
+use super::{Forked, ReleaseId, Words};
 use crate::chain::StateId;
 
 /// A running ChaCha20 stream of words.
@@ -104,14 +129,14 @@ pub struct Source(Choice);
 #[derive(Clone, Debug)]
 enum Choice {
     System,
-    Seeded(u64),
-    Keyed(Secret),
+    Seeded(u64, ReleaseId),
+    Keyed(Secret, ReleaseId),
 }
 
 /// The operating system gave no randomness.
 #[derive(Clone, Debug, Error)]
 #[error("the operating system gave no randomness: {0}")]
-pub struct Unavailable(String);
+pub struct Unavailable(pub(super) String);
 
 impl Source {
     /// Fresh randomness from the operating system.
@@ -120,16 +145,34 @@ impl Source {
         Self(Choice::System)
     }
 
-    /// Reproducible and **not private**.
+    /// Reproducible and **not private**. The seed stands for its release id too.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
-        Self(Choice::Seeded(seed))
+        Self(Choice::Seeded(seed, ReleaseId::of_seed(seed)))
     }
 
-    /// Derived from a secret: a repeated step repeats its release.
+    /// The same under a release id of the caller's choice.
     #[must_use]
-    pub fn keyed(secret: Secret) -> Self {
-        Self(Choice::Keyed(secret))
+    pub fn seeded_with_id(seed: u64, id: ReleaseId) -> Self {
+        Self(Choice::Seeded(seed, id))
+    }
+
+    /// Derived from a secret and the id of the run: a repeated run repeats its release. Draw a new
+    /// id for every run ([`ReleaseId::random`]); give one again only to repeat a run on the same real
+    /// walks.
+    #[must_use]
+    pub fn keyed(secret: Secret, id: ReleaseId) -> Self {
+        Self(Choice::Keyed(secret, id))
+    }
+
+    /// The id that the randomness is derived from. None for the operating system's: nothing can
+    /// repeat it, and whoever keeps a record of the run draws an id to name it by.
+    #[must_use]
+    pub fn release_id(&self) -> Option<ReleaseId> {
+        match self.0 {
+            Choice::System => None,
+            Choice::Seeded(_, id) | Choice::Keyed(_, id) => Some(id),
+        }
     }
 
     /// Which kind this is.
@@ -137,8 +180,8 @@ impl Source {
     pub fn kind(&self) -> SourceKind {
         match self.0 {
             Choice::System => SourceKind::System,
-            Choice::Seeded(_) => SourceKind::Seeded,
-            Choice::Keyed(_) => SourceKind::Keyed,
+            Choice::Seeded(..) => SourceKind::Seeded,
+            Choice::Keyed(..) => SourceKind::Keyed,
         }
     }
 
@@ -148,29 +191,30 @@ impl Source {
     ///
     /// If the operating system has no randomness to give.
     pub fn open(&self, fingerprint: [u8; 32]) -> Result<Randomness, Unavailable> {
-        let derived = |secret: &[u8]| {
-            let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 release key v1");
-            hasher.update(&fingerprint).update(secret);
+        let derived = |kind: &[u8], secret: &[u8], id: &ReleaseId| {
+            let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 release key v2");
+            hasher.update(&fingerprint).update(&id.to_bytes()).update(kind).update(secret);
             Randomness {
                 stream: Stream::from_key([0; 32]),
-                derive_from: Some(*hasher.finalize().as_bytes()),
+                origin: Origin::Derived { from: *hasher.finalize().as_bytes(), id: *id },
             }
         };
         Ok(match &self.0 {
             Choice::System => {
+                let process = Process::current();
                 let mut key = [0; 32];
                 getrandom::fill(&mut key).map_err(|e| Unavailable(e.to_string()))?;
-                Randomness { stream: Stream::from_key(key), derive_from: None }
+                Randomness { stream: Stream::from_key(key), origin: Origin::System(process) }
             }
-            Choice::Seeded(seed) => derived(&[&b"seed"[..], &seed.to_le_bytes()].concat()),
-            Choice::Keyed(secret) => derived(&[&b"key"[..], &secret.0].concat()),
+            Choice::Seeded(seed, id) => derived(b"seed", &seed.to_le_bytes(), id),
+            Choice::Keyed(secret, id) => derived(b"key", &secret.0, id),
         })
     }
 
     /// A plain stream of words, for tests of samplers.
     #[cfg(test)]
     pub(crate) fn words_for_tests(&self) -> Stream {
-        let Choice::Seeded(seed) = self.0 else { panic!("tests use seeds") };
+        let Choice::Seeded(seed, _) = self.0 else { panic!("tests use seeds") };
         Stream::from_key(blake3::derive_key("veilwalk tests", &seed.to_le_bytes()))
     }
 }
@@ -182,8 +226,17 @@ pub struct WalkKey(Option<[u8; 32]>);
 impl WalkKey {
     /// Tells keys apart without telling anything else of them: a hash under the key of what no step asks for.
     pub(crate) fn mark(&self) -> Option<[u8; 32]> {
-        let mark = |key: &[u8; 32]| *blake3::keyed_hash(key, b"mark of a saved session").as_bytes();
-        self.0.as_ref().map(mark)
+        self.subkey(b"mark of a saved session")
+    }
+
+    /// The key under which the walk's real states are digested. No step asks for it either.
+    pub(crate) fn for_digests(&self) -> Option<[u8; 32]> {
+        self.subkey(b"digest of real states")
+    }
+
+    /// A hash under the key. Steps hash 16 bytes, and blocks what starts with `block`.
+    fn subkey(&self, purpose: &[u8]) -> Option<[u8; 32]> {
+        self.0.as_ref().map(|key| *blake3::keyed_hash(key, purpose).as_bytes())
     }
 }
 
@@ -197,14 +250,45 @@ impl std::fmt::Debug for WalkKey {
 #[derive(Debug)]
 pub struct Randomness {
     stream: Stream,
-    derive_from: Option<[u8; 32]>,
+    origin: Origin,
+}
+
+#[derive(Debug)]
+enum Origin {
+    System(Process),
+    Derived { from: [u8; 32], id: ReleaseId },
 }
 
 impl Randomness {
+    /// The id that it is derived from, if it is derived.
+    #[must_use]
+    pub fn release_id(&self) -> Option<ReleaseId> {
+        match self.origin {
+            Origin::System(_) => None,
+            Origin::Derived { id, .. } => Some(id),
+        }
+    }
+
+    /// Whether its words are nobody else's. To be asked before words are used for a release.
+    ///
+    /// # Errors
+    ///
+    /// If it comes from the operating system, and the process was forked since.
+    #[inline]
+    pub fn check_process(&self) -> Result<(), Forked> {
+        match &self.origin {
+            Origin::System(process) => process.check(),
+            Origin::Derived { .. } => Ok(()),
+        }
+    }
+
     /// The key of the walk with this name.
     #[must_use]
     pub fn walk(&self, name: &[u8]) -> WalkKey {
-        WalkKey(self.derive_from.map(|key| *blake3::keyed_hash(&key, name).as_bytes()))
+        WalkKey(match &self.origin {
+            Origin::System(_) => None,
+            Origin::Derived { from, .. } => Some(*blake3::keyed_hash(from, name).as_bytes()),
+        })
     }
 
     /// The words for a step of a walk. `moved` is the last released state and the real one, and
@@ -253,6 +337,8 @@ impl Randomness {
 mod tests {
     use super::*;
 
+    const ID: ReleaseId = ReleaseId::from_bytes([0x5e; 16]);
+
     fn first_words(
         source: &Source,
         fingerprint: u8,
@@ -268,8 +354,11 @@ mod tests {
 
     #[test]
     fn derived_streams_repeat_and_differ_in_everything() {
-        let keyed = Source::keyed(Secret::new(&[9; 32]).unwrap());
-        for source in [Source::seeded(1), keyed] {
+        let keyed =
+            |id| Source::keyed(Secret::new(&[9; 32]).unwrap(), ReleaseId::from_bytes([id; 16]));
+        let again = ReleaseId::from_bytes([2; 16]);
+        let pairs = [(Source::seeded(1), Source::seeded_with_id(1, again)), (keyed(1), keyed(2))];
+        for (source, other_id) in pairs {
             let base = first_words(&source, 0, "a", 3, 2);
             assert_eq!(base, first_words(&source, 0, "a", 3, 2));
             let others = [
@@ -278,6 +367,7 @@ mod tests {
                 first_words(&source, 0, "a", 4, 2),
                 first_words(&source, 0, "a", 3, 5),
                 first_words(&Source::seeded(2), 0, "a", 3, 2),
+                first_words(&other_id, 0, "a", 3, 2),
             ];
             assert!(others.iter().all(|&other| other != base));
         }
@@ -325,20 +415,20 @@ mod tests {
     #[test]
     fn secrets_are_long_enough_and_never_shown() {
         assert_eq!(Secret::new(&[1; 15]), Err(SecretTooShort { found: 15 }));
-        let shown = format!("{:?}", Source::keyed(Secret::new(&[0xab; 16]).unwrap()));
-        assert_eq!(shown, "Source(Keyed(Secret(…)))");
+        let shown = format!("{:?}", Source::keyed(Secret::new(&[0xab; 16]).unwrap(), ID));
+        assert_eq!(shown, format!("Source(Keyed(Secret(…), ReleaseId({ID})))"));
     }
 
     #[test]
     fn value_stability() {
-        let keyed = Source::keyed(Secret::new(b"sixteen bytes ok").unwrap());
+        let keyed = Source::keyed(Secret::new(b"sixteen bytes ok").unwrap(), ID);
         assert_eq!(
             first_words(&Source::seeded(1), 0, "a", 0, 0),
-            [1_663_789_811_174_123_389, 13_539_819_298_444_022_244]
+            [1_352_733_514_366_084_402, 11_221_303_773_565_982_478]
         );
         assert_eq!(
             first_words(&keyed, 0, "a", 0, 0),
-            [7_010_995_746_734_147_904, 17_945_771_165_957_426_891]
+            [8_899_312_052_448_183_809, 2_809_529_051_234_675_954]
         );
     }
 }

@@ -9,10 +9,14 @@
 //!
 //! # Privacy
 //!
-//! With a keyed source a block that is tried again releases the same states again. The real states of
-//! the whole block decide its randomness, so a block that was cut short by [`BlockSession::finish`]
-//! and then released again in full is two independent releases, which add up. That a walk is over is
-//! told by its length, which is public.
+//! Runs under different release ids are independent, so their losses add up. Under one id, with a keyed
+//! source, a block that is tried again with the same real states releases the same states again, which
+//! adds nothing. The real states of the whole block decide its randomness: a block in which one of them
+//! differs has fresh bits, while the blocks before it repeat. Two releases of a walk and of a changed one
+//! under one id therefore part in exactly the block that changed, and that does not compose: the joint
+//! loss is infinite ([`random`](crate::random) has the proof). A walk that was cut short by
+//! [`BlockSession::finish`] and is released again in full is another walk, and needs another id. That a
+//! walk is over is told by its length, which is public.
 //!
 //! A block that is not full is made of real states. It is held in memory only: a session can be saved
 //! between blocks, where nothing waits, and nowhere else.
@@ -23,10 +27,10 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::saved::Owner;
-use super::{NoSuchState, ResumeError, Start};
+use super::{Digest, NoSuchState, ReplayError, ResumeError, Start, WalkDigest};
 use crate::chain::StateId;
 use crate::mechanism::{BlockLength, BlockMechanism, BlockWorkspace};
-use crate::random::{Randomness, Source, Unavailable, WalkKey};
+use crate::random::{Forked, Randomness, ReleaseId, Source, Unavailable, WalkKey};
 
 /// Why a real state is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -44,6 +48,9 @@ pub enum PushError {
         /// The most steps.
         longest: u32,
     },
+    /// The process was forked since the source was opened.
+    #[error(transparent)]
+    Forked(#[from] Forked),
 }
 
 /// A session that cannot be saved, because real states wait for their block to fill.
@@ -134,6 +141,27 @@ impl BlockReleaser {
         &self.mechanism
     }
 
+    /// The release id that randomness is derived from, if it is derived.
+    #[must_use]
+    pub fn release_id(&self) -> Option<ReleaseId> {
+        self.randomness.release_id()
+    }
+
+    /// The digest of a walk at its beginning, for a record of what was released. None with system
+    /// randomness.
+    #[must_use]
+    pub fn walk_digest(&self, name: &str) -> Option<WalkDigest> {
+        WalkDigest::new(&self.randomness.walk(name.as_bytes()), self.start)
+    }
+
+    /// The digest of a whole walk.
+    #[must_use]
+    pub fn digest(&self, name: &str, reals: &[StateId]) -> Option<Digest> {
+        let mut digest = self.walk_digest(name)?;
+        reals.iter().for_each(|&real| digest.push(real));
+        Some(digest.so_far())
+    }
+
     /// A walk at its beginning. With a keyed source, two walks of the same name share their
     /// randomness, so every walk needs a name of its own.
     #[must_use]
@@ -147,14 +175,16 @@ impl BlockReleaser {
     ///
     /// # Errors
     ///
-    /// If the real state is not one of the chain's, or the walk becomes too long. Nothing is released
-    /// then, and the walk stands where it stood.
+    /// If the real state is not one of the chain's, the walk becomes too long, or the process was forked
+    /// since the releaser was made with system randomness. Nothing is released then, and the walk stands
+    /// where it stood.
     pub fn push(
         &mut self,
         walk: &mut BlockWalk,
         real: StateId,
         out: &mut Vec<StateId>,
     ) -> Result<(), PushError> {
+        self.randomness.check_process()?;
         self.check_state(real)?;
         if walk.last.is_some() {
             self.check_steps(walk.released + walk.reals.len() as u64)?;
@@ -165,17 +195,25 @@ impl BlockReleaser {
 
     /// The walk is over: appends the rest to `out`. The walk is used up, so that no border can come
     /// to lie where it was cut.
-    pub fn finish(&mut self, mut walk: BlockWalk, out: &mut Vec<StateId>) {
+    ///
+    /// # Errors
+    ///
+    /// If the process was forked since the releaser was made with system randomness. Nothing is released
+    /// then.
+    pub fn finish(&mut self, mut walk: BlockWalk, out: &mut Vec<StateId>) -> Result<(), Forked> {
+        self.randomness.check_process()?;
         self.flush(&mut walk, out);
+        Ok(())
     }
 
     /// Releases a whole walk, as a [`BlockSession`] of that name would.
     ///
     /// # Errors
     ///
-    /// If a real state is not one of the chain's, or the walk has too many steps. Nothing is
-    /// released then.
+    /// If a real state is not one of the chain's, the walk has too many steps, or the process was forked
+    /// since the releaser was made with system randomness. Nothing is released then.
     pub fn release(&mut self, name: &str, reals: &[StateId]) -> Result<Vec<StateId>, PushError> {
+        self.randomness.check_process()?;
         reals.iter().try_for_each(|&real| self.check_state(real))?;
         if let Some(steps) = reals.len().checked_sub(1) {
             self.check_steps(steps as u64)?;
@@ -185,7 +223,7 @@ impl BlockReleaser {
         for &real in reals {
             self.take(&mut walk, real, &mut released);
         }
-        self.finish(walk, &mut released);
+        self.flush(&mut walk, &mut released);
         Ok(released)
     }
 
@@ -259,7 +297,7 @@ impl BlockReleaser {
 /// for rating in ["Caa", "Ca/C", "Caa", "B", "B", "B"] {
 ///     counts.push(session.push(model.chain().require(rating)?)?.len());
 /// }
-/// counts.push(session.finish().len());
+/// counts.push(session.finish()?.len());
 /// assert_eq!(counts, [1, 0, 0, 3, 0, 0, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -268,6 +306,7 @@ pub struct BlockSession {
     releaser: BlockReleaser,
     name: String,
     walk: BlockWalk,
+    digest: Option<WalkDigest>,
     out: Vec<StateId>,
 }
 
@@ -284,8 +323,8 @@ impl BlockSession {
         name: &str,
     ) -> Result<Self, Unavailable> {
         let releaser = BlockReleaser::new(mechanism, source, start)?;
-        let walk = releaser.walk(name);
-        Ok(Self { releaser, name: name.to_owned(), walk, out: Vec::new() })
+        let (walk, digest) = (releaser.walk(name), releaser.walk_digest(name));
+        Ok(Self { releaser, name: name.to_owned(), walk, digest, out: Vec::new() })
     }
 
     /// Takes the next real state, and gives what is released now: the first state at once, a block
@@ -293,20 +332,39 @@ impl BlockSession {
     ///
     /// # Errors
     ///
-    /// If the real state is not one of the chain's, or the walk becomes too long. Nothing is released
-    /// then, and the session stands where it stood.
+    /// If the real state is not one of the chain's, the walk becomes too long, or the process was forked
+    /// since the session was opened with system randomness. Nothing is released then, and the session
+    /// stands where it stood.
     pub fn push(&mut self, real: StateId) -> Result<&[StateId], PushError> {
         self.out.clear();
         self.releaser.push(&mut self.walk, real, &mut self.out)?;
+        if let Some(digest) = &mut self.digest {
+            digest.push(real);
+        }
         Ok(&self.out)
     }
 
     /// The walk is over: releases the rest.
-    #[must_use]
-    pub fn finish(mut self) -> Vec<StateId> {
+    ///
+    /// # Errors
+    ///
+    /// If the process was forked since the session was opened with system randomness.
+    pub fn finish(mut self) -> Result<Vec<StateId>, Forked> {
         self.out.clear();
-        self.releaser.finish(self.walk, &mut self.out);
-        self.out
+        self.releaser.finish(self.walk, &mut self.out)?;
+        Ok(self.out)
+    }
+
+    /// The release id that randomness is derived from, if it is derived.
+    #[must_use]
+    pub fn release_id(&self) -> Option<ReleaseId> {
+        self.releaser.release_id()
+    }
+
+    /// The digest of the real states so far, for a record. None with system randomness.
+    #[must_use]
+    pub fn digest(&self) -> Option<Digest> {
+        self.digest.as_ref().map(WalkDigest::so_far)
     }
 
     /// How many states have been released, the last of them, and how many real ones wait.
@@ -321,24 +379,29 @@ impl BlockSession {
         &self.releaser.mechanism
     }
 
-    /// The session in about sixty bytes, to be resumed later or elsewhere. They hold nothing secret.
+    /// The session in about a hundred bytes, to be resumed later or elsewhere. They hold nothing secret.
     ///
     /// # Errors
     ///
     /// If real states wait for their block to fill.
     pub fn save(&self) -> Result<Vec<u8>, UnfilledBlock> {
         match self.walk.waiting() {
-            0 => Ok(self.owner().write(self.walk.released, self.walk.last)),
+            0 => {
+                let (released, last) = (self.walk.released, self.walk.last);
+                Ok(self.owner().write(released, last, self.digest.as_ref()))
+            }
             waiting => Err(UnfilledBlock { waiting, length: self.mechanism().length() }),
         }
     }
 
-    /// Takes a saved session up again, with the same mechanism and name. The source is given anew:
-    /// a key is never part of what is saved.
+    /// Takes a saved session up again, with the same mechanism, name and release id. The source is
+    /// given anew: a key is never part of what is saved.
+    /// [`SavedSession::read`](super::SavedSession::read) tells the id.
     ///
     /// # Errors
     ///
-    /// If the bytes are not a saved session, or belong to another chain, mechanism or walk.
+    /// If the bytes are not a saved session, or belong to another chain, mechanism, walk, release id
+    /// or key.
     pub fn resume(
         mechanism: Arc<BlockMechanism>,
         source: &Source,
@@ -347,14 +410,48 @@ impl BlockSession {
         bytes: &[u8],
     ) -> Result<Self, ResumeError> {
         let mut session = Self::new(mechanism, source, start, name)?;
-        (session.walk.released, session.walk.last) = session.owner().read(bytes)?;
+        let standing = session.owner().read(bytes)?;
+        (session.walk.released, session.walk.last) = (standing.released, standing.last);
+        session.digest = standing.digest.and_then(|so_far| {
+            WalkDigest::resumed(&session.walk.key, start, standing.released, so_far)
+        });
         Ok(session)
+    }
+
+    /// Takes a saved session up again where its real states come once more from the first, as
+    /// [`Session::replay`](super::Session::replay) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`BlockSession::resume`]; and if these are not the states that were released, or the session
+    /// was saved without a key or a seed. Nothing is released then.
+    pub fn replay(
+        mechanism: Arc<BlockMechanism>,
+        source: &Source,
+        start: Start,
+        name: &str,
+        bytes: &[u8],
+        reals: &[StateId],
+    ) -> Result<(Self, Vec<StateId>), ReplayError> {
+        let mut session = Self::resume(mechanism, source, start, name, bytes)?;
+        let given = session.releaser.digest(name, reals);
+        let covered = session.walk.released;
+        session.owner().check_replay(covered, session.digest.as_ref(), given, reals)?;
+        let mut walk = session.releaser.walk(name);
+        let mut released = Vec::with_capacity(reals.len());
+        for &real in reals {
+            session.releaser.push(&mut walk, real, &mut released)?;
+        }
+        if walk.last != session.walk.last || released.len() != reals.len() {
+            return Err(ResumeError::Damaged.into());
+        }
+        Ok((session, released))
     }
 
     fn owner(&self) -> Owner<'_> {
         let mechanism = self.mechanism();
         let fingerprint = mechanism.fingerprint();
         let (model, name, key) = (mechanism.model(), &self.name, &self.walk.key);
-        Owner { model, mechanism: fingerprint, name, key }
+        Owner { model, mechanism: fingerprint, name, key, release_id: self.release_id() }
     }
 }

@@ -7,21 +7,53 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::{Digest, NoSuchState, PushError, WalkDigest};
 use crate::chain::StateId;
 use crate::model::Model;
-use crate::random::{Unavailable, WalkKey};
+use crate::random::{Forked, ReleaseId, Unavailable, WalkKey};
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
     chain: [u8; 16],
     mechanism: [u8; 16],
     name: [u8; 8],
-    /// The mark of the key or seed, if there was one.
-    source: Option<[u8; 8]>,
+    derived: Option<Derived>,
     released: u64,
     last: Option<u32>,
+}
+
+/// What is saved where randomness is derived from a key or a seed.
+#[derive(Serialize, Deserialize)]
+struct Derived {
+    release_id: [u8; 16],
+    /// The mark of the key or seed.
+    mark: [u8; 8],
+    /// Of the real states so far.
+    digest: [u8; 16],
+}
+
+/// What anybody can read from the bytes of a saved session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SavedSession {
+    /// The release id under which it has to be taken up; none without a key or a seed.
+    pub release_id: Option<ReleaseId>,
+    /// How many states were released, and so how many real states the record covers.
+    pub released: u64,
+}
+
+impl SavedSession {
+    /// Reads the bytes of a saved session.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not a saved session of this format.
+    pub fn read(bytes: &[u8]) -> Result<Self, ResumeError> {
+        let saved = Saved::read(bytes)?;
+        let release_id = saved.derived.map(|derived| ReleaseId::from_bytes(derived.release_id));
+        Ok(Self { release_id, released: saved.released })
+    }
 }
 
 /// Why a saved session cannot be taken up.
@@ -32,7 +64,10 @@ pub enum ResumeError {
     #[error("these bytes are not a saved session, or were cut or changed since it was saved")]
     Damaged,
     /// Another version of the format.
-    #[error("the session was saved in format {found}, and this version reads format {VERSION}")]
+    #[error(
+        "the session was saved in format {found}, and this version reads format {VERSION}; finish it with \
+         the version that saved it, or start the walk anew as another release"
+    )]
     Version {
         /// The format's number.
         found: u8,
@@ -57,15 +92,71 @@ pub enum ResumeError {
     /// Saved for another walk.
     #[error("the session was saved for a walk with another name than {0:?}")]
     OtherWalk(String),
-    /// Saved with a key or a seed, and taken up without it.
+    /// Saved under another release id.
     #[error(
-        "the session was saved with a key or a seed that this is not; resume it with the same one, so that \
-         a step that is made again repeats itself"
+        "the session was saved under release id {saved}, and this is {ours}; resume it under its own id"
+    )]
+    OtherRelease {
+        /// The id in the saved session.
+        saved: ReleaseId,
+        /// The id that was given.
+        ours: ReleaseId,
+    },
+    /// Saved with a key or a seed, and taken up without it, or the other way round.
+    #[error(
+        "the session was saved with another key or seed, or with none; resume it with the one it was \
+         started with, so that a step that is made again repeats itself"
     )]
     OtherSource,
     /// No randomness to go on with.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
+}
+
+/// Why a walk cannot be repeated from its first state and then go on.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The record cannot be taken up.
+    #[error(transparent)]
+    Record(#[from] ResumeError),
+    /// Saved with the operating system's randomness.
+    #[error(
+        "the session was saved without a key or a seed, so it has no digest to compare the real states \
+         with, and its steps cannot be repeated; resume it where it stands"
+    )]
+    NoDigest,
+    /// Not as many states as the record covers.
+    #[error(
+        "the record covers {covered} real states, and {given} were given; give exactly those, from the first"
+    )]
+    Count {
+        /// How many the record covers.
+        covered: u64,
+        /// How many there are.
+        given: usize,
+    },
+    /// Other real states than those that were released.
+    #[error(
+        "the walk {name:?} was released under release id {id} with other real states, or another start; \
+         nothing was released. Releasing other states under the same id would show where they differ: give \
+         the walk's own states, or start a new release with a new id"
+    )]
+    OtherStates {
+        /// The walk.
+        name: String,
+        /// The id.
+        id: ReleaseId,
+    },
+    /// A state that does not exist.
+    #[error(transparent)]
+    NoSuchState(#[from] NoSuchState),
+    /// The process was forked on the way.
+    #[error(transparent)]
+    Forked(#[from] Forked),
+    /// A block that cannot be released.
+    #[error(transparent)]
+    Push(#[from] PushError),
 }
 
 fn cut<const N: usize>(hash: &[u8; 32]) -> [u8; N] {
@@ -76,6 +167,34 @@ fn checksum(bytes: &[u8]) -> [u8; 4] {
     cut(blake3::hash(bytes).as_bytes())
 }
 
+impl Saved {
+    fn read(bytes: &[u8]) -> Result<Self, ResumeError> {
+        let (content, sum) = bytes.split_last_chunk::<4>().ok_or(ResumeError::Damaged)?;
+        if checksum(content) != *sum {
+            return Err(ResumeError::Damaged);
+        }
+        let (&version, body) = content.split_first().ok_or(ResumeError::Damaged)?;
+        if version != VERSION {
+            return Err(ResumeError::Version { found: version });
+        }
+        let saved: Self = postcard::from_bytes(body).map_err(|_| ResumeError::Damaged)?;
+        if saved.last.is_some() == (saved.released > 0) {
+            Ok(saved)
+        } else {
+            Err(ResumeError::Damaged)
+        }
+    }
+}
+
+/// Where a saved session stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) released: u64,
+    pub(super) last: Option<StateId>,
+    /// Of the real states so far, where randomness is derived.
+    pub(super) digest: Option<Digest>,
+}
+
 /// What a saved session belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner<'a> {
@@ -83,6 +202,7 @@ pub(super) struct Owner<'a> {
     pub(super) mechanism: [u8; 32],
     pub(super) name: &'a str,
     pub(super) key: &'a WalkKey,
+    pub(super) release_id: Option<ReleaseId>,
 }
 
 impl Owner<'_> {
@@ -90,17 +210,25 @@ impl Owner<'_> {
         cut(&blake3::derive_key("veilwalk 2026 walk name v1", self.name.as_bytes()))
     }
 
-    fn source_mark(&self) -> Option<[u8; 8]> {
-        self.key.mark().as_ref().map(cut)
-    }
-
-    /// The bytes of a session of which so much was released.
-    pub(super) fn write(&self, released: u64, last: Option<StateId>) -> Vec<u8> {
+    /// The bytes of a session that stands here.
+    pub(super) fn write(
+        &self,
+        released: u64,
+        last: Option<StateId>,
+        digest: Option<&WalkDigest>,
+    ) -> Vec<u8> {
+        let derived = || {
+            Some(Derived {
+                release_id: self.release_id?.to_bytes(),
+                mark: cut(&self.key.mark()?),
+                digest: digest?.so_far().to_bytes(),
+            })
+        };
         let saved = Saved {
             chain: cut(&self.model.hash().0),
             mechanism: cut(&self.mechanism),
             name: self.name_hash(),
-            source: self.source_mark(),
+            derived: derived(),
             released,
             last: last.map(|state| state.index() as u32),
         };
@@ -110,17 +238,9 @@ impl Owner<'_> {
         bytes
     }
 
-    /// How much was released, and the last of it.
-    pub(super) fn read(&self, bytes: &[u8]) -> Result<(u64, Option<StateId>), ResumeError> {
-        let (content, sum) = bytes.split_last_chunk::<4>().ok_or(ResumeError::Damaged)?;
-        if checksum(content) != *sum {
-            return Err(ResumeError::Damaged);
-        }
-        let (&version, body) = content.split_first().ok_or(ResumeError::Damaged)?;
-        if version != VERSION {
-            return Err(ResumeError::Version { found: version });
-        }
-        let saved: Saved = postcard::from_bytes(body).map_err(|_| ResumeError::Damaged)?;
+    /// Where the session stands, if it belongs here.
+    pub(super) fn read(&self, bytes: &[u8]) -> Result<Standing, ResumeError> {
+        let saved = Saved::read(bytes)?;
         let ours: [u8; 16] = cut(&self.model.hash().0);
         if saved.chain != ours {
             let start = |hash: [u8; 16]| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
@@ -132,15 +252,48 @@ impl Owner<'_> {
         if saved.name != self.name_hash() {
             return Err(ResumeError::OtherWalk(self.name.to_owned()));
         }
-        if saved.source.is_some() && saved.source != self.source_mark() {
-            return Err(ResumeError::OtherSource);
-        }
-        let states = self.model.chain().len();
+        let digest = match (saved.derived, self.release_id, self.key.mark()) {
+            (None, None, _) => None,
+            (Some(derived), Some(ours), Some(mark)) => {
+                let saved = ReleaseId::from_bytes(derived.release_id);
+                if saved != ours {
+                    return Err(ResumeError::OtherRelease { saved, ours });
+                }
+                if derived.mark != cut(&mark) {
+                    return Err(ResumeError::OtherSource);
+                }
+                Some(Digest::from_bytes(derived.digest))
+            }
+            _ => return Err(ResumeError::OtherSource),
+        };
         let last = saved.last.map(|state| StateId::new(state as usize));
-        let exists = last.is_none_or(|state| state.index() < states);
-        if !exists || last.is_some() != (saved.released > 0) {
+        if last.is_some_and(|state| state.index() >= self.model.chain().len()) {
             return Err(ResumeError::Damaged);
         }
-        Ok((saved.released, last))
+        Ok(Standing { released: saved.released, last, digest })
+    }
+
+    /// Compares the real states of a walk, from its first one, with a record.
+    pub(super) fn check_replay(
+        &self,
+        covered: u64,
+        recorded: Option<&WalkDigest>,
+        given: Option<Digest>,
+        reals: &[StateId],
+    ) -> Result<(), ReplayError> {
+        let (Some(recorded), Some(given), Some(id)) = (recorded, given, self.release_id) else {
+            return Err(ReplayError::NoDigest);
+        };
+        if reals.len() as u64 != covered {
+            return Err(ReplayError::Count { covered, given: reals.len() });
+        }
+        let states = self.model.chain().len();
+        if let Some(real) = reals.iter().find(|real| real.index() >= states) {
+            return Err(NoSuchState { state: real.index(), states }.into());
+        }
+        if recorded.so_far() != given {
+            return Err(ReplayError::OtherStates { name: self.name.to_owned(), id });
+        }
+        Ok(())
     }
 }

@@ -13,7 +13,7 @@ use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::Budget;
 use veilwalk::nats::in_nats;
-use veilwalk::random::{Secret, SourceKind};
+use veilwalk::random::{ReleaseId, Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
     AtomicFile, Compression, Hashing, HeldOutput, Ledger, LedgerScope, ReadError, ReadErrorKind,
@@ -457,7 +457,8 @@ impl Args {
                     "--key-file takes a file of secret bytes; make one with `head -c 32 /dev/urandom`",
                 )?;
                 let secret = Secret::new(&bytes);
-                Source::keyed(secret.with_context(|| path.display().to_string())?)
+                let secret = secret.with_context(|| path.display().to_string())?;
+                Source::keyed(secret, ReleaseId::from_bytes([0; 16]))
             }
             (None, Some(seed)) => Source::seeded(seed),
             (None, None) => Source::system(),

@@ -278,7 +278,8 @@ pub(super) fn stop_if_asked() -> Result<()> {
 fn release(mechanism: &Arc<Mechanism>, real: &[veilwalk::StateId]) -> Result<Vec<u32>> {
     let mut releaser = Releaser::new(Arc::clone(mechanism), &Source::seeded(SEED), Start::First)?;
     let mut walk = releaser.walk("a walk to look at");
-    Ok(real.iter().map(|&x| releaser.release(&mut walk, x).index() as u32).collect())
+    let index = |x: &veilwalk::StateId| Ok(releaser.release(&mut walk, *x)?.index() as u32);
+    real.iter().map(index).collect()
 }
 
 fn simulation(

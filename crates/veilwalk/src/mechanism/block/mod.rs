@@ -328,7 +328,7 @@ impl BlockMechanism {
         cost as f64 / messages::COST_UNITS / 2.0
     }
 
-    /// Thirty-two bytes that differ whenever chain, design, scale or blocks do.
+    /// Thirty-two bytes that differ whenever chain, design, scale, blocks or the version of the sampler do.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 block mechanism v2");
