@@ -69,6 +69,7 @@ fn it_says_what_was_promised_and_how() {
         "randomness",
         "release.file",
         "release.hash",
+        "release_id",
         "start",
         "veilwalk",
     ];

@@ -6,6 +6,9 @@ use common::{CREDIT, Folder, both, json, stderr, stdout};
 
 const WALKS: &str = "trajectory,state\nn,Baa\nn,Ba\nm,A\nn,Ba\nm,Baa\nn,B\nm,Baa\nn,Ba\n";
 
+/// A key, and the id of a run that is repeated.
+const KEY: [&str; 4] = ["--key-file", "key", "--release-id", "00112233445566778899aabbccddeeff"];
+
 /// A folder with walks and a key.
 fn folder() -> Folder {
     let folder = Folder::with("walks.csv", WALKS);
@@ -14,8 +17,8 @@ fn folder() -> Folder {
 }
 
 fn release(folder: &Folder, chain: &[&str], out: &str) -> (String, serde_json::Value) {
-    let promise = ["--epsilon", "2", "--radius", "3.5", "--key-file", "key", "-o", out];
-    let args = both(&["privatize", "walks.csv"], &both_str(chain, &promise));
+    let promise = ["--epsilon", "2", "--radius", "3.5", "-o", out];
+    let args = both(&["privatize", "walks.csv"], &both_str(&both_str(chain, &promise), &KEY));
     folder.run(args).success();
     let mut manifest: serde_json::Value =
         serde_json::from_str(&folder.read(&format!("{out}.manifest.json"))).unwrap();
@@ -135,7 +138,7 @@ fn a_large_chain_works_without_a_table() {
     let promise = ["--epsilon", "3", "--radius", "1"];
     folder.write("key", [7; 32]);
     let run = |chain: &str| {
-        let more = ["--key-file", "key", "--start", "r7c7"];
+        let more = both_str(&KEY, &["--start", "r7c7"]);
         let args = both_str(&["privatize", "walks.csv", "--chain", chain], &promise);
         stdout(&folder.run(both(&args, &more)).success())
     };

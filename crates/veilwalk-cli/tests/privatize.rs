@@ -23,6 +23,9 @@ north,2018,Ba
 south,2017,Caa
 ";
 
+/// The id of a run that is repeated.
+const ID: &str = "00112233445566778899aabbccddeeff";
+
 /// Released walks by trajectory.
 type Walks = BTreeMap<String, Vec<String>>;
 
@@ -221,7 +224,8 @@ fn with_a_key_a_walk_is_released_the_same_whatever_is_around_it() {
     folder.write("other.key", "another secret of more than sixteen");
     let released = |rows: &[String], key: &str| {
         folder.write("walks.csv", format!("trajectory,state\n{}", rows.concat()));
-        let run = release(&folder, &["privatize", "walks.csv", "--key-file", key]).success();
+        let args = ["privatize", "walks.csv", "--key-file", key, "--release-id", ID];
+        let run = release(&folder, &args).success();
         assert!(!stderr(&run).contains("warning"), "{}", stderr(&run));
         walks_of(&stdout(&run))
     };

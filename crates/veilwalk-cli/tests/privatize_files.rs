@@ -5,7 +5,7 @@ mod common;
 use common::{CREDIT, Folder, VEILWALK, both, stderr, stdout};
 use serde_json::{Value, json};
 
-const KEY: [&str; 2] = ["--key-file", "my.key"];
+const KEY: [&str; 4] = ["--key-file", "my.key", "--release-id", "00112233445566778899aabbccddeeff"];
 
 /// Walks that alternate, with a column beside.
 fn walks() -> String {

@@ -103,12 +103,12 @@ fn lost_rows_are_noticed() {
 #[test]
 fn the_manifest_of_another_version_is_refused_by_its_version() {
     let folder = released(&[]);
-    change_manifest(&folder, |manifest| manifest["format"] = 2.into());
+    change_manifest(&folder, |manifest| manifest["format"] = 1.into());
     let message = folder.refuses(VERIFY, &[MANIFEST, "2"]);
     // Its other keys may be any.
-    folder.write(MANIFEST, json!({ "format": 2, "kind": "release" }).to_string());
+    folder.write(MANIFEST, json!({ "format": 1, "kind": "release" }).to_string());
     assert_eq!(folder.refuses(VERIFY, &[MANIFEST]), message);
-    for garbled in ["", "{}", "not json", "{\"format\":1}"] {
+    for garbled in ["", "{}", "not json", "{\"format\":2}"] {
         folder.write(MANIFEST, garbled);
         folder.refuses(VERIFY, &[MANIFEST]);
     }
@@ -148,6 +148,11 @@ fn a_forged_promise_is_noticed() {
     folder.refuses(VERIFY, &["out.csv", "private true"]);
     change_manifest(&folder, |manifest| manifest["randomness"] = json!("quantum"));
     folder.refuses(VERIFY, &["out.csv", "\"quantum\" is no randomness"]);
+    change_manifest(&folder, |manifest| {
+        manifest["randomness"] = json!("system");
+        manifest["release_id"] = json!("17");
+    });
+    folder.refuses(VERIFY, &["out.csv", "\"17\" is not a release id"]);
 }
 
 #[test]

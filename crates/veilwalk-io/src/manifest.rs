@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
 use veilwalk::random::SourceKind;
-use veilwalk::{Mechanism, Model, Promise};
+use veilwalk::{Mechanism, Model, Promise, ReleaseId};
 
 use crate::mechanism_file::ScaleFrom;
 use crate::output::AtomicFile;
@@ -44,6 +44,8 @@ pub struct Manifest {
     pub counts: Counts,
     /// Where the randomness came from: `system`, `key` or `seed`.
     pub randomness: String,
+    /// The id of the run, as 32 hexadecimal digits. With the key or the seed it repeats the run.
+    pub release_id: String,
     /// How released walks start.
     pub start: String,
     /// Columns that were copied as they are.
@@ -158,6 +160,8 @@ pub struct FinishedRelease<'a> {
     pub cover: &'a Cover,
     /// Where the randomness came from.
     pub source: SourceKind,
+    /// The id of the run.
+    pub release_id: ReleaseId,
     /// How released walks start.
     pub start: &'a str,
     /// Columns that were copied as they are.
@@ -203,7 +207,7 @@ struct Version {
 
 impl Manifest {
     /// The format written by this version.
-    pub const FORMAT: u32 = 1;
+    pub const FORMAT: u32 = 2;
 
     /// What the name of a manifest has beyond that of its release.
     pub const SUFFIX: &str = ".manifest.json";
@@ -256,6 +260,7 @@ impl Manifest {
             },
             counts: release.counts,
             randomness: randomness.to_owned(),
+            release_id: release.release_id.to_string(),
             start: release.start.to_owned(),
             kept_columns: release.kept_columns.to_vec(),
             release: ReleasePart {

@@ -13,7 +13,7 @@ use thiserror::Error;
 use veilwalk::analysis::tune::name_of;
 use veilwalk::guarantee::{Cover, Watch};
 use veilwalk::mechanism::{BlockError, BlockLength, BlockMechanism, Unit};
-use veilwalk::{Chain, Design, Model, Preset, Promise, StateId};
+use veilwalk::{Chain, Design, Model, Preset, Promise, ReleaseId, StateId};
 
 use crate::making::MakingError;
 use crate::manifest::{BlockPart, Counts, GuaranteePart, Manifest, hash_file};
@@ -289,6 +289,7 @@ fn recompute(
         let (said, known) = (&manifest.randomness, sources.join(", "));
         return Err(Contradiction::Word(format!("{said:?} is no randomness; {known} are")));
     }
+    parsed::<ReleaseId>(&manifest.release_id)?;
     let design = Design {
         distance: parsed(&told.distance)?,
         rule: parsed(&told.rule)?,

@@ -23,6 +23,7 @@ use crate::error::{
 };
 use crate::interrupt;
 use crate::mechanism::{Mechanism, to_value};
+use crate::release::{drawn_release_id, parsed_release_id};
 
 fn file_error(error: impl std::fmt::Display) -> PyErr {
     VeilwalkError::new_err(in_python(error))
@@ -197,6 +198,7 @@ pub(crate) fn write_manifest(
     mechanism: &Mechanism,
     path: PathBuf,
     randomness: &str,
+    release_id: Option<&str>,
     start: String,
     kept_columns: Vec<String>,
     block: Option<&str>,
@@ -210,6 +212,17 @@ pub(crate) fn write_manifest(
             return Err(ParameterError::new_err(format!(
                 "randomness={other:?}: say where it came from: \"system\", \"key\" or \"seed\""
             )));
+        }
+    };
+    let release_id = match (release_id, source) {
+        (Some(id), _) => parsed_release_id(id)?,
+        // It only names the run.
+        (None, SourceKind::System) => drawn_release_id()?,
+        (None, _) => {
+            return Err(parameter_error(
+                "release_id: say under which id the walks were released, so that the run can be repeated; \
+                 privatize(release_id=veilwalk.new_release_id()) fixes it",
+            ));
         }
     };
     if Manifest::would_replace_another(&path) {
@@ -231,6 +244,7 @@ pub(crate) fn write_manifest(
             scale_from,
             cover: &Cover::new(&model, promise.unit),
             source,
+            release_id,
             start: &start,
             kept_columns: &kept_columns,
             counts,

@@ -45,9 +45,9 @@ mod _native {
     #[pymodule_export]
     use super::mechanism::Mechanism;
     #[pymodule_export]
-    use super::release::{Manner, Source};
+    use super::release::{Manner, Source, new_release_id};
     #[pymodule_export]
-    use super::session::{BlockSession, Session};
+    use super::session::{BlockSession, Session, saved_release_id};
     #[pymodule_export]
     use super::table::{release_list_column, release_long, time_library};
     use super::*;

@@ -40,17 +40,28 @@ impl Source {
         Self(veilwalk::Source::system())
     }
 
-    /// A number that anyone may know: not private.
+    /// A number that anyone may know: not private. It stands for a release id too, unless one is given.
     #[staticmethod]
-    fn seeded(seed: u64) -> Self {
-        Self(veilwalk::Source::seeded(seed))
+    fn seeded(seed: u64, release_id: Option<&str>) -> PyResult<Self> {
+        let id = release_id.map(parsed_release_id).transpose()?;
+        Ok(Self(id.map_or_else(
+            || veilwalk::Source::seeded(seed),
+            |id| veilwalk::Source::seeded_with_id(seed, id),
+        )))
     }
 
-    /// A secret.
+    /// A secret, under the id of a run: a new one, unless one is given.
     #[staticmethod]
-    fn keyed(secret: &Bound<'_, PyBytes>) -> PyResult<Self> {
+    fn keyed(secret: &Bound<'_, PyBytes>, release_id: Option<&str>) -> PyResult<Self> {
         let secret = Secret::new(secret.as_bytes()).map_err(parameter_error)?;
-        Ok(Self(veilwalk::Source::keyed(secret, ReleaseId::from_bytes([0; 16]))))
+        let id = release_id.map_or_else(drawn_release_id, parsed_release_id)?;
+        Ok(Self(veilwalk::Source::keyed(secret, id)))
+    }
+
+    /// The id that randomness is derived from, if it is derived.
+    #[getter]
+    fn release_id(&self) -> Option<String> {
+        self.0.release_id().map(|id| id.to_string())
     }
 
     /// `system`, `seed` or `key`.
@@ -66,6 +77,20 @@ impl Source {
     fn __repr__(&self) -> String {
         format!("<veilwalk source: {}>", self.kind())
     }
+}
+
+/// The id of a new run.
+#[pyfunction]
+pub(crate) fn new_release_id() -> PyResult<String> {
+    drawn_release_id().map(|id| id.to_string())
+}
+
+pub(crate) fn drawn_release_id() -> PyResult<ReleaseId> {
+    ReleaseId::random().map_err(|error| VeilwalkError::new_err(error.to_string()))
+}
+
+pub(crate) fn parsed_release_id(text: &str) -> PyResult<ReleaseId> {
+    text.parse().map_err(|error| parameter_error(format!("release_id: {error}")))
 }
 
 /// How walks are released.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use veilwalk::session::SavedSession;
 use veilwalk::{Start, StateId};
 
 use crate::choice::block_length;
@@ -22,6 +23,13 @@ pub(crate) struct Session {
     integers: Naming,
     /// The states as Python values, once it is known which kind is asked for.
     values: Option<(Naming, Vec<Py<PyAny>>)>,
+}
+
+/// The release id in the bytes of a saved session, if its randomness was derived.
+#[pyfunction]
+pub(crate) fn saved_release_id(data: &[u8]) -> PyResult<Option<String>> {
+    let saved = SavedSession::read(data).map_err(session_error)?;
+    Ok(saved.release_id.map(|id| id.to_string()))
 }
 
 const CLOSED: &str = "the session is closed; open a new one, or resume from its bytes";
@@ -122,9 +130,15 @@ impl Session {
         self.value(py, released, naming)
     }
 
-    /// The session in about sixty bytes.
+    /// The session in about a hundred bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.look()?.save()))
+    }
+
+    /// The id that randomness is derived from, if it is derived.
+    #[getter]
+    fn release_id(&self) -> PyResult<Option<String>> {
+        Ok(self.look()?.release_id().map(|id| id.to_string()))
     }
 
     /// How many states have been released.
@@ -223,10 +237,16 @@ impl BlockSession {
         self.values(py, &released)
     }
 
-    /// The session in about sixty bytes, between two blocks.
+    /// The session in about a hundred bytes, between two blocks.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.look()?.save().map_err(session_error)?;
         Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The id that randomness is derived from, if it is derived.
+    #[getter]
+    fn release_id(&self) -> PyResult<Option<String>> {
+        Ok(self.look()?.release_id().map(|id| id.to_string()))
     }
 
     /// How many states have been released.

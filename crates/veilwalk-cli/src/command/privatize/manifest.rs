@@ -16,6 +16,7 @@ pub(super) fn manifest(run: &Run<'_>, tally: &Tally, path: &Path, hash: String) 
         scale_from: run.chosen.calibrate.into(),
         cover: &run.cover,
         source: run.source.kind(),
+        release_id: run.release_id,
         start: &run.args.start,
         kept_columns: &run.args.keep,
         counts: Counts {

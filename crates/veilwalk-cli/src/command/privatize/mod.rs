@@ -123,10 +123,16 @@ pub(crate) struct Args {
     )]
     seed: Option<u64>,
 
-    /// Derive randomness from the secret in this file, so that a step tried again releases the same
-    /// state again
+    /// Derive randomness from the secret in this file and from the id of the run, so that the run can be
+    /// repeated with --release-id
     #[arg(long, value_name = "FILE", help_heading = "Release")]
     key_file: Option<PathBuf>,
+
+    /// Repeat the run with this id: the same walks with the same key or seed are released as they were.
+    /// Every other run draws an id of its own and writes it to the manifest. Never give the id of a run
+    /// to other walks: the two releases together would show where the walks differ
+    #[arg(long, value_name = "ID", help_heading = "Release")]
+    release_id: Option<ReleaseId>,
 
     /// Release even if the guarantee is empty: no two different walks within the radius
     #[arg(long, help_heading = "Release")]
@@ -155,6 +161,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     args.refuse_known_secret()?;
     let source = args.source()?;
+    let release_id = match source.release_id() {
+        Some(id) => id,
+        None => ReleaseId::random()?,
+    };
     let model = args.chain.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
     if let Some(output) = args.output.as_ref().filter(|_| args.writes_to_file()) {
@@ -182,9 +192,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let blocks = length.map(|length| format!(" in {}", blocks_in_words(length)));
     let blocks = blocks.unwrap_or_default();
     terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
+    terminal::note(format!("release id {release_id}"));
     args.warn(&source, start);
     let ledger = args.open_ledger(&model, promise)?;
-    let run = Run { args, chosen, cover, source, start, ledger };
+    let run = Run { args, chosen, cover, source, release_id, start, ledger };
     let walks = Walks::open(args).map_err(|error| match error.downcast() {
         Ok(error) => args.with_advice(model.chain(), error),
         Err(other) => other,
@@ -214,6 +225,7 @@ struct Run<'a> {
     chosen: Choice,
     cover: Cover,
     source: Source,
+    release_id: ReleaseId,
     start: Start,
     ledger: Option<Ledger>,
 }
@@ -451,6 +463,13 @@ impl Args {
     }
 
     fn source(&self) -> Result<Source> {
+        if self.release_id.is_some() && self.key_file.is_none() && self.seed.is_none() {
+            bail!(
+                "--release-id repeats a run, and that needs the randomness it was made with: give the \
+                 --key-file (or --seed) of that run too. Without them randomness comes from the \
+                 operating system, and nothing can repeat it"
+            );
+        }
         Ok(match (&self.key_file, self.seed) {
             (Some(path), _) => {
                 let bytes = args::read_bytes(path).context(
@@ -458,9 +477,13 @@ impl Args {
                 )?;
                 let secret = Secret::new(&bytes);
                 let secret = secret.with_context(|| path.display().to_string())?;
-                Source::keyed(secret, ReleaseId::from_bytes([0; 16]))
+                let id = self.release_id.map_or_else(ReleaseId::random, Ok)?;
+                Source::keyed(secret, id)
             }
-            (None, Some(seed)) => Source::seeded(seed),
+            (None, Some(seed)) => match self.release_id {
+                Some(id) => Source::seeded_with_id(seed, id),
+                None => Source::seeded(seed),
+            },
             (None, None) => Source::system(),
         })
     }
