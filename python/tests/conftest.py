@@ -15,6 +15,8 @@ import veilwalk as vw
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = b"a key of the tests, not a secret"
+ID = "00112233445566778899aabbccddeeff"
+"""The id of a run that is repeated."""
 WALKS = {
     "north": ["Baa", "Baa", "A", "A", "Aa", "A"],
     "south": ["B", "Caa", "Ca/C", "Def"],

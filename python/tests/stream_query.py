@@ -25,7 +25,9 @@ def main(folder: Path) -> None:
     )
     model = folder / "model"
     mechanism = vw.Mechanism("sharp", vw.Chain.read(model), epsilon=2, radius=3.5)
-    released = veilwalk.spark.stream(rows.json(str(folder / "in")), mechanism, key=KEY, model=model)
+    released = veilwalk.spark.stream(
+        rows.json(str(folder / "in")), mechanism, key=KEY, checkpoint=folder / "checkpoint", model=model
+    )
     query = (
         released.writeStream.format("parquet")
         .option("path", str(folder / "out"))

@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import KEY, WALKS
+from conftest import ID, KEY, WALKS
 
 import veilwalk as vw
 
@@ -36,12 +36,12 @@ def test_the_command_line_releases_the_same(
     name: str, block: Any, credit: vw.Chain, command: Callable[..., str], tmp_path: Path
 ) -> None:
     m = vw.Mechanism(name, credit, epsilon=2, radius=3.5)
-    released = m.privatize(WALKS, key=KEY, block=block)
+    released = m.privatize(WALKS, key=KEY, release_id=ID, block=block)
     walks, key = tmp_path / "walks.csv", tmp_path / "key"
     rows = ["trajectory,state"] + [f"{t},{s}" for t, walk in WALKS.items() for s in walk]
     walks.write_text("\n".join(rows) + "\n")
     key.write_bytes(KEY)
-    words = ["--mechanism", name, "--block", block, "--key-file", key]
+    words = ["--mechanism", name, "--block", block, "--key-file", key, "--release-id", ID]
     by_command: dict[str, list[str]] = {}
     for row in csv.DictReader(io.StringIO(command("privatize", walks, *PROMISE, *words))):
         by_command.setdefault(row["trajectory"], []).append(row["state"])
@@ -50,9 +50,9 @@ def test_the_command_line_releases_the_same(
 
 @pytest.mark.parametrize("block", [1, 2, 5, "all"])
 def test_sessions_release_the_same(block: Any, auto: vw.Mechanism) -> None:
-    released = auto.privatize(WALKS, key=KEY, block=block)
+    released = auto.privatize(WALKS, key=KEY, release_id=ID, block=block)
     for name, walk in WALKS.items():
-        s = auto.session(name=name, key=KEY, block=block)
+        s = auto.session(name=name, key=KEY, release_id=ID, block=block)
         parts = [s.push(state) for state in walk]
         assert parts[0] == released[name][:1], "the first state goes out at once"
         assert s.released + s.waiting == len(walk)
@@ -63,18 +63,18 @@ def test_sessions_release_the_same(block: Any, auto: vw.Mechanism) -> None:
 
 def test_a_session_is_saved_between_blocks_only(auto: vw.Mechanism) -> None:
     walk = WALKS["12"]
-    whole = auto.privatize({"12": walk}, key=KEY, block=3)["12"]
-    s = auto.session(name="12", key=KEY, block=3)
+    whole = auto.privatize({"12": walk}, key=KEY, release_id=ID, block=3)["12"]
+    s = auto.session(name="12", key=KEY, release_id=ID, block=3)
     before = [x for state in walk[:4] for x in s.push(state)]
     assert s.waiting == 0
-    again = vw.BlockSession.from_bytes(s.to_bytes(), auto, name="12", key=KEY, block=3)
+    again = vw.BlockSession.from_bytes(s.to_bytes(), auto, name="12", key=KEY, release_id=ID, block=3)
     rest = [x for state in walk[4:] for x in again.push(state)]
     assert before + rest + again.finish() == whole
     s.push("B")
     with pytest.raises(vw.SessionError, match="real states are not saved"):
         s.to_bytes()
     with pytest.raises(vw.SessionError):
-        vw.BlockSession.from_bytes(b"nonsense", auto, name="12", key=KEY, block=3)
+        vw.BlockSession.from_bytes(b"nonsense", auto, name="12", key=KEY, release_id=ID, block=3)
     with pytest.raises(vw.WalkError, match="not a state"):
         s.push("Zzz")
     assert s.waiting == 1, "a state that is refused changes nothing"
@@ -86,19 +86,21 @@ def test_a_session_is_saved_between_blocks_only(auto: vw.Mechanism) -> None:
 
 @pytest.mark.parametrize("block", [2, "all"])
 def test_every_kind_of_table(block: Any, auto: vw.Mechanism) -> None:
-    expected = auto.privatize(WALKS, key=KEY, block=block)
+    expected = auto.privatize(WALKS, key=KEY, release_id=ID, block=block)
     rows = [(name, step, s) for name, walk in WALKS.items() for step, s in enumerate(walk)]
     # Rows of different walks alternate; they stay where they are.
     rows.sort(key=lambda row: (row[1], row[0]))
     long = {"trajectory": [r[0] for r in rows], "step": [r[1] for r in rows], "state": [r[2] for r in rows]}
     wanted = [expected[name][step] for name, step, _ in rows]
     for table in (pl.DataFrame(long), pd.DataFrame(long), pa.table(long)):
-        released = auto.privatize(table, key=KEY, block=block)
+        released = auto.privatize(table, key=KEY, release_id=ID, block=block)
         assert list(map(str, released["state"])) == wanted
     lists = pl.DataFrame({"trajectory": list(WALKS), "state": list(WALKS.values())})
-    assert auto.privatize(lists, key=KEY, block=block)["state"].to_list() == list(expected.values())
+    assert auto.privatize(lists, key=KEY, release_id=ID, block=block)["state"].to_list() == list(
+        expected.values()
+    )
     places = np.array([[auto.chain.states.index(s) for s in WALKS["12"]]])
-    released = auto.privatize(places, key=KEY, block=block, states="numbers", names=["12"])
+    released = auto.privatize(places, key=KEY, release_id=ID, block=block, states="numbers", names=["12"])
     assert [auto.chain.states[n] for n in released[0]] == expected["12"]
 
 
@@ -159,7 +161,7 @@ def test_what_cannot_be_is_refused(credit: vw.Chain, auto: vw.Mechanism, tmp_pat
     ]
     for m, how, message in bad:
         with pytest.raises(vw.VeilwalkError, match=message):
-            m.privatize(WALKS, key=KEY, **how)
+            m.privatize(WALKS, key=KEY, release_id=ID, **how)
     s = auto.session(block="all", longest_walk=2)
     for _ in range(3):
         s.push("B")

@@ -9,10 +9,11 @@ import secrets
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from conftest import KEY, WALKS
+from conftest import ID, KEY, WALKS
 
 import veilwalk as vw
 
@@ -160,23 +161,23 @@ def test_the_privacy_map_is_never_below_the_exact_loss(credit: vw.Chain) -> None
 
 
 def test_sessions_release_what_privatize_does(sharp: vw.Mechanism) -> None:
-    released = sharp.privatize(WALKS, key=KEY)
+    released = sharp.privatize(WALKS, key=KEY, release_id=ID)
     for name, walk in WALKS.items():
-        s = sharp.session(name=name, key=KEY)
+        s = sharp.session(name=name, key=KEY, release_id=ID)
         online = [s.start(walk[0])] + [s.step(real) for real in walk[1:]]
         assert online == released[name]
         # The real first state plays no part.
-        assert sharp.session(name=name, key=KEY).start() == released[name][0]
+        assert sharp.session(name=name, key=KEY, release_id=ID).start() == released[name][0]
 
 
 def test_a_session_goes_on_from_its_bytes(sharp: vw.Mechanism) -> None:
     walk = WALKS["north"]
-    whole = sharp.privatize({"north": walk}, key=KEY)["north"]
-    s = sharp.session(name="north", key=KEY)
+    whole = sharp.privatize({"north": walk}, key=KEY, release_id=ID)["north"]
+    s = sharp.session(name="north", key=KEY, release_id=ID)
     head = [s.start(), s.step(walk[1]), s.step(walk[2])]
     data = s.to_bytes()
-    assert len(data) < 64
-    again = vw.Session.from_bytes(data, sharp, name="north", key=KEY)
+    assert len(data) < 104
+    again = vw.Session.from_bytes(data, sharp, name="north", key=KEY, release_id=ID)
     assert head + [again.step(real) for real in walk[3:]] == whole
     assert repr(again) == f"Session('north', 6 released, last {whole[-1]!r})"
     for name, mechanism, bytes_, message in [
@@ -191,7 +192,7 @@ def test_a_session_goes_on_from_its_bytes(sharp: vw.Mechanism) -> None:
         ("north", sharp, b"", "not a saved session"),
     ]:
         with pytest.raises(vw.SessionError, match=message):
-            vw.Session.from_bytes(bytes_, mechanism, name=name, key=KEY)
+            vw.Session.from_bytes(bytes_, mechanism, name=name, key=KEY, release_id=ID)
 
 
 def test_sessions_refuse_what_makes_no_sense(sharp: vw.Mechanism) -> None:
@@ -270,7 +271,7 @@ def test_a_mechanism_travels_as_bytes(credit: vw.Chain) -> None:
         again = pickle.loads(pickle.dumps(m))
         assert repr(again) == repr(m)
         assert again.fingerprint == m.fingerprint
-        assert again.privatize(WALKS, key=KEY) == m.privatize(WALKS, key=KEY)
+        assert again.privatize(WALKS, key=KEY, release_id=ID) == m.privatize(WALKS, key=KEY, release_id=ID)
     function, (chain, arguments, fingerprint, version) = m.__reduce__()
     with pytest.raises(vw.VeilwalkError, match=re.escape("comes from veilwalk 0.0.9")):
         function(chain, arguments, fingerprint, "0.0.9")
@@ -336,3 +337,48 @@ def test_analyses_compare_and_tune(credit: vw.Chain) -> None:
     assert best.mean_distance == pytest.approx(first["mean_distance_nats"], rel=1e-12)
     with pytest.raises(vw.ParameterError, match="aim"):
         vw.tune(credit, epsilon=1, radius=3.5, aim="beauty")
+
+
+def test_every_run_has_an_id_and_repeats_under_it(sharp: vw.Mechanism) -> None:
+    walks = {str(number): ["Baa", "A", "A", "Aa"] for number in range(50)}
+    first, second = sharp.privatize(walks, key=KEY), sharp.privatize(walks, key=KEY)
+    assert first != second, "each call is a run of its own"
+    drawn = vw.new_release_id()
+    assert len(drawn) == 32
+    assert drawn != vw.new_release_id()
+    released = sharp.privatize(walks, key=KEY, release_id=drawn)
+    assert released == sharp.privatize(walks, key=KEY, release_id=drawn.upper())
+    for block in (None, 2):
+        how: dict[str, Any] = {} if block is None else {"block": block}
+        session = sharp.session(name="a", key=KEY, **how)
+        assert session.release_id is not None
+        again = sharp.session(name="a", key=KEY, release_id=session.release_id, **how)
+        other = sharp.session(name="a", key=KEY, **how)
+        assert again.release_id == session.release_id != other.release_id
+        assert sharp.session(name="a", **how).release_id is None
+    with pytest.warns(vw.PrivacyWarning):
+        seeded = [sharp.privatize(walks, seed=1, release_id=run) for run in (None, None, ID)]
+    assert seeded[0] == seeded[1] != seeded[2]
+
+
+def test_a_saved_session_is_taken_up_under_its_own_id(sharp: vw.Mechanism) -> None:
+    session = sharp.session(name="north", key=KEY)
+    session.start()
+    data = session.to_bytes()
+    again = vw.Session.from_bytes(data, sharp, name="north", key=KEY)
+    assert again.release_id == session.release_id
+    assert again.step("Baa") == session.step("Baa")
+    with pytest.raises(vw.SessionError, match=f"release id {session.release_id}.*{ID}"):
+        vw.Session.from_bytes(data, sharp, name="north", key=KEY, release_id=ID)
+    with pytest.raises(vw.SessionError, match="another key or seed, or with none"):
+        vw.Session.from_bytes(data, sharp, name="north", key=KEY[::-1])
+    with pytest.raises(vw.SessionError, match="another key or seed, or with none"):
+        vw.Session.from_bytes(sharp.session(name="north").to_bytes(), sharp, name="north", key=KEY)
+
+
+@pytest.mark.parametrize("wrong", ["", "17", "g" * 32, 17])
+def test_ids_that_are_none_are_refused(sharp: vw.Mechanism, wrong: Any) -> None:
+    with pytest.raises(vw.ParameterError, match=r"release_id: .*32 hexadecimal digits"):
+        sharp.privatize({"a": ["B"]}, key=KEY, release_id=wrong)
+    with pytest.raises(vw.ParameterError, match="nothing can repeat it"):
+        sharp.privatize({"a": ["B"]}, release_id=ID)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from conftest import KEY, WALKS
+from conftest import ID, KEY, WALKS
 
 import veilwalk as vw
 
@@ -45,7 +45,7 @@ def test_models(cell: vw.Mechanism, command: Callable[..., str], tmp_path: Path)
     assert chain == cell.chain
     again = vw.Mechanism("cell", chain, epsilon=2, radius=3.5)
     assert again.fingerprint == cell.fingerprint
-    assert again.privatize(WALKS, key=KEY) == cell.privatize(WALKS, key=KEY)
+    assert again.privatize(WALKS, key=KEY, release_id=ID) == cell.privatize(WALKS, key=KEY, release_id=ID)
     # Where walks start is what it was compiled with, or what is asked for.
     vw.Chain.credit(initial="Baa").compile(ours)
     assert vw.Chain.read(ours).initial["Baa"] == 1
@@ -115,8 +115,8 @@ def test_ledgers(
     cell: vw.Mechanism, command: Callable[..., str], command_json: Json, tmp_path: Path, credit: vw.Chain
 ) -> None:
     path, walks = tmp_path / "budget", tmp_path / "walks.csv"
-    released = cell.privatize(WALKS, key=KEY, ledger=path, budget=4)
-    assert released == cell.privatize(WALKS, key=KEY)
+    released = cell.privatize(WALKS, key=KEY, release_id=ID, ledger=path, budget=4)
+    assert released == cell.privatize(WALKS, key=KEY, release_id=ID)
     ledger = vw.Ledger(path)
     assert ledger.spent() == {name: Fraction(2) for name in sorted(WALKS)}
     assert ledger.to_dict() == command_json("ledger", "show", path)
@@ -167,11 +167,11 @@ def test_manifests(block: Any, credit: vw.Chain, command: Callable[..., str], tm
     table().write_csv(walks)
     key.write_bytes(KEY)
     words = [] if block is None else ["--block", block]
-    promise = ["--chain", "credit", "--mechanism", "sharp", *PROMISE, "--key-file", key]
+    promise = ["--chain", "credit", "--mechanism", "sharp", *PROMISE, "--key-file", key, "--release-id", ID]
     command("privatize", walks, *promise, *words, "--grouped", "-o", theirs)
-    m.privatize(table(), key=KEY, block=block).write_csv(ours)
+    m.privatize(table(), key=KEY, release_id=ID, block=block).write_csv(ours)
     assert ours.read_bytes() == theirs.read_bytes()
-    written = m.write_manifest(ours, randomness="key", block=block)
+    written = m.write_manifest(ours, randomness="key", release_id=ID, block=block)
     manifest = json.loads((tmp_path / "ours.csv.manifest.json").read_text())
     assert manifest == written
     by_command = json.loads((tmp_path / "theirs.csv.manifest.json").read_text())
@@ -205,7 +205,7 @@ def test_what_is_not_as_the_manifest_says(credit: vw.Chain, sharp: vw.Mechanism,
     with pytest.raises(vw.ParameterError, match="randomness"):
         sharp.write_manifest(path, randomness="dice")  # type: ignore[arg-type]
     released.with_columns(day=pl.lit("Monday")).write_parquet(path)
-    sharp.write_manifest(path, randomness="seed", start="first", keep=["day"])
+    sharp.write_manifest(path, randomness="seed", release_id=ID, start="first", keep=["day"])
     with pytest.warns(vw.PrivacyWarning) as told:
         vw.verify(path, credit)
     assert [word for word in ("not private", "real one", "unprotected") if word in str([*map(str, told)])]

@@ -22,6 +22,7 @@ CREDIT = vw.Chain.credit()
 M = vw.Mechanism("sharp", CREDIT, epsilon=1, radius=3.5)
 WALKS = {"trajectory": ["a", "a", "b"], "step": [0, 1, 0], "state": ["B", "Caa", "B"]}
 KEY = bytes(range(32))
+ID = "0123456789abcdef" * 2
 
 frames = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 
@@ -210,7 +211,7 @@ def test_threads_without_end() -> None:
 
 def test_a_session_belongs_to_one_process() -> None:
     for block in ({}, {"block": 2}):
-        session, keyed = M.session(name="x", **block), M.session(name="x", key=KEY, **block)
+        session, keyed = M.session(name="x", **block), M.session(name="x", key=KEY, release_id=ID, **block)
 
         def take(session: Any, block: dict[str, int] = block) -> None:
             session.push("B") if block else session.start()
@@ -377,13 +378,13 @@ def test_a_matrix_in_a_table_keeps_its_rows_and_labels() -> None:
 def test_sessions_with_a_key_have_names() -> None:
     for block in ({}, {"block": 3}):
         with pytest.raises(vw.ParameterError, match="every walk needs a name"):
-            M.session(key=KEY, **block)
-    session = M.session(key=KEY, name="a", states="numbers")
+            M.session(key=KEY, release_id=ID, **block)
+    session = M.session(key=KEY, release_id=ID, name="a", states="numbers")
     assert session.start() == session.last
     for other in (None, KEY[::-1]):
-        with pytest.raises(vw.SessionError, match="key or a seed that this is not"):
+        with pytest.raises(vw.SessionError, match="another key or seed, or with none"):
             vw.Session.from_bytes(session.to_bytes(), M, name="a", key=other)
-    assert vw.Session.from_bytes(session.to_bytes(), M, name="a", key=KEY).released == 1
+    assert vw.Session.from_bytes(session.to_bytes(), M, name="a", key=KEY, release_id=ID).released == 1
     assert M.session(name=5).name == "5"
 
 
@@ -456,7 +457,7 @@ def test_spark_takes_frames_of_spark() -> None:
 
     for release in (spark.privatize, spark.stream):
         with pytest.raises(vw.WalkError, match="give a DataFrame of Spark"):
-            release(pd.DataFrame(WALKS), M, key=KEY)
+            release(pd.DataFrame(WALKS), M, key=KEY, release_id=ID)
 
 
 def test_mechanisms_that_release_alike_are_equal() -> None:

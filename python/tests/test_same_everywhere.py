@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import KEY, WALKS, built
+from conftest import ID, KEY, WALKS, built
 
 import veilwalk as vw
 
@@ -24,11 +24,11 @@ Json = Callable[..., dict[str, Any]]
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_releases(name: str, credit: vw.Chain, command: Callable[..., str], tmp_path: Path) -> None:
     m = vw.Mechanism(name, credit, epsilon=2, radius=3.5)
-    released = m.privatize(WALKS, key=KEY)
+    released = m.privatize(WALKS, key=KEY, release_id=ID)
     # Rust
     keyed = built("-p", "veilwalk", "--example", "keyed") / "examples" / "keyed"
     for trajectory, walk in WALKS.items():
-        words = [str(keyed), KEY.decode(), "0" * 32, name, "2", "3.5", trajectory, *walk]
+        words = [str(keyed), KEY.decode(), ID, name, "2", "3.5", trajectory, *walk]
         done = subprocess.run(words, capture_output=True, text=True, check=True)
         assert done.stdout.split() == released[trajectory]
     # the command line
@@ -37,7 +37,7 @@ def test_releases(name: str, credit: vw.Chain, command: Callable[..., str], tmp_
     walks.write_text("\n".join(rows) + "\n")
     key.write_bytes(KEY)
     promise = ["--chain", "credit", "--mechanism", name, "--epsilon", 2, "--radius", 3.5]
-    printed = command("privatize", walks, *promise, "--key-file", key)
+    printed = command("privatize", walks, *promise, "--key-file", key, "--release-id", ID)
     by_command: dict[str, list[str]] = {}
     for row in csv.DictReader(io.StringIO(printed)):
         by_command.setdefault(row["trajectory"], []).append(row["state"])

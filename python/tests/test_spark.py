@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from conftest import KEY, WALKS
+from conftest import ID, KEY, WALKS
 
 import veilwalk as vw
 
@@ -60,7 +60,7 @@ def walks(credit: vw.Chain) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def expected(sharp: vw.Mechanism, walks: dict[str, list[str]]) -> dict[str, list[str]]:
-    return sharp.privatize(walks, key=KEY)
+    return sharp.privatize(walks, key=KEY, release_id=ID)
 
 
 def rows_of(walks: dict[str, list[str]]) -> list[tuple[str, int, str]]:
@@ -86,16 +86,47 @@ def test_batch_releases_what_python_does(
     import veilwalk.spark
 
     df = spark.createDataFrame(rows_of(walks), SCHEMA)
-    assert collected(veilwalk.spark.privatize(df, sharp, key=KEY)) == expected
+    assert collected(veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID)) == expected
     # However the rows are spread, and with the model from a file.
     model = tmp_path / "model"
     sharp.compile(model)
-    spread = veilwalk.spark.privatize(df.repartition(5), sharp, key=KEY, model=model)
+    spread = veilwalk.spark.privatize(df.repartition(5), sharp, key=KEY, release_id=ID, model=model)
     assert spread.columns == ["trajectory", "step", "state"]
     assert collected(spread) == expected
     lists = spark.createDataFrame(list(walks.items()), "trajectory string, state array<string>")
-    released = veilwalk.spark.privatize(lists, sharp, key=KEY)
+    released = veilwalk.spark.privatize(lists, sharp, key=KEY, release_id=ID)
     assert {row["trajectory"]: row["state"] for row in released.collect()} == expected
+
+
+def test_each_call_is_one_release(
+    spark: SparkSession, sharp: vw.Mechanism, walks: dict[str, list[str]]
+) -> None:
+    """However often Spark computes it; another call is another release."""
+    import veilwalk.spark
+
+    df = spark.createDataFrame(rows_of(walks), SCHEMA)
+    one, two = (veilwalk.spark.privatize(df, sharp, key=KEY) for _ in range(2))
+    released = collected(one)
+    assert collected(one) == released
+    assert collected(two) != released
+
+
+def test_a_walk_that_is_there_twice_is_refused(spark: SparkSession, sharp: vw.Mechanism) -> None:
+    """In whatever partitions its rows are, and before either of them is released."""
+    import veilwalk.spark
+
+    rows = [(f"walk {number}", ["Baa", "A"]) for number in range(40)]
+    rows.append(("walk 20", ["B", "Caa"]))
+    lists = spark.createDataFrame(rows, "trajectory string, state array<string>").repartition(8)
+    spread = {row[0] for row in lists.rdd.glom().map(len).map(lambda n: (n,)).collect()}
+    assert spread != {41}, "in different partitions"
+    released = veilwalk.spark.privatize(lists, sharp, key=KEY)
+    with pytest.raises(Exception, match="walk 20"):
+        released.collect()
+    with pytest.raises(Exception, match="walk 20"):
+        released.where("trajectory = 'walk 20'").take(1)
+    different = lists.where("state[0] = 'Baa'")
+    assert len(veilwalk.spark.privatize(different, sharp, key=KEY).collect()) == 40
 
 
 @pytest.mark.parametrize("block", [3, "all"])
@@ -105,8 +136,8 @@ def test_blocks_in_batches(
     import veilwalk.spark
 
     df = spark.createDataFrame(rows_of(walks), SCHEMA)
-    released = veilwalk.spark.privatize(df, sharp, key=KEY, block=block)
-    assert collected(released) == sharp.privatize(walks, key=KEY, block=block)
+    released = veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID, block=block)
+    assert collected(released) == sharp.privatize(walks, key=KEY, release_id=ID, block=block)
 
 
 def test_workers_open_a_compiled_model(
@@ -119,12 +150,12 @@ def test_workers_open_a_compiled_model(
     path = tmp_path / "cell.model"
     cell.compile(path)
     df = spark.createDataFrame(rows_of(walks), SCHEMA)
-    expected = cell.privatize(walks, key=KEY)
+    expected = cell.privatize(walks, key=KEY, release_id=ID)
     for model in (None, path):
-        assert collected(veilwalk.spark.privatize(df, cell, key=KEY, model=model)) == expected
+        assert collected(veilwalk.spark.privatize(df, cell, key=KEY, release_id=ID, model=model)) == expected
     other = credit.with_initial("Baa")
     other.compile(path.with_name("other.model"))
-    wrong = veilwalk.spark.privatize(df, cell, key=KEY, model=path.with_name("other.model"))
+    wrong = veilwalk.spark.privatize(df, cell, key=KEY, release_id=ID, model=path.with_name("other.model"))
     with pytest.raises(Exception, match="the mechanism was made for"):
         wrong.collect()
 
@@ -154,7 +185,7 @@ def test_a_task_that_is_run_again_releases_the_same(
                 raise RuntimeError("the first attempt fails, on purpose")
 
     df = spark.createDataFrame(rows_of(walks), SCHEMA)
-    released = veilwalk.spark.privatize(df, sharp, key=KEY)
+    released = veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID)
     again = released.mapInArrow(fail_once, released.schema)
     assert collected(again) == expected
     tried = {tuple(line.split()) for line in attempts.read_text().splitlines()}
@@ -169,20 +200,30 @@ def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit
     refused: list[tuple[Callable[[], object], str]] = [
         (lambda: veilwalk.spark.privatize(df, sharp, key=None), "second release"),  # type: ignore[arg-type]
         (lambda: veilwalk.spark.privatize(df, sharp, key=b"short"), "at least 16"),
-        (lambda: veilwalk.spark.privatize(df, sharp, key=KEY, step="when"), "no column 'when'"),
         (
-            lambda: veilwalk.spark.privatize(df, sharp, key=KEY, step="state"),
+            lambda: veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID, step="when"),
+            "no column 'when'",
+        ),
+        (
+            lambda: veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID, step="state"),
             "whole number or a time",
         ),
-        (lambda: veilwalk.spark.privatize(df, b"nonsense", key=KEY), "give a veilwalk.Mechanism"),  # type: ignore[arg-type]
-        (lambda: veilwalk.spark.privatize(df, sharp, key=KEY, block=0), "from 1 up"),
-        (lambda: veilwalk.spark.stream(df, sharp, key=KEY, block=5), "checkpoint on disk"),
         (
-            lambda: veilwalk.spark.privatize(df, vw.Mechanism("paper", credit, epsilon=1, radius=1), key=KEY),
+            lambda: veilwalk.spark.privatize(df, b"nonsense", key=KEY),  # type: ignore[arg-type]
+            "give a veilwalk.Mechanism",
+        ),
+        (lambda: veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID, block=0), "from 1 up"),
+        (lambda: veilwalk.spark.stream(df, sharp, key=KEY, release_id=ID, block=5), "checkpoint on disk"),
+        (
+            lambda: veilwalk.spark.privatize(
+                df, vw.Mechanism("paper", credit, epsilon=1, radius=1), key=KEY, release_id=ID
+            ),
             "would be empty",
         ),
         (
-            lambda: veilwalk.spark.privatize(df.selectExpr("*", "1.5 as x"), sharp, key=KEY, state="x"),
+            lambda: veilwalk.spark.privatize(
+                df.selectExpr("*", "1.5 as x"), sharp, key=KEY, release_id=ID, state="x"
+            ),
             "give texts or whole numbers",
         ),
     ]
@@ -190,10 +231,10 @@ def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit
         with pytest.raises(vw.VeilwalkError, match=message):
             call()
     with pytest.raises(Exception, match="has step 0 a second time"):
-        veilwalk.spark.privatize(df, sharp, key=KEY).collect()
+        veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID).collect()
     unknown = spark.createDataFrame([("a", 0, "Zzz")], SCHEMA)
     with pytest.raises(Exception, match="is not a state of the chain"):
-        veilwalk.spark.privatize(unknown, sharp, key=KEY).collect()
+        veilwalk.spark.privatize(unknown, sharp, key=KEY, release_id=ID).collect()
 
 
 def write_batches(folder: Path, batches: list[list[tuple[str, int, str]]], first: int = 0) -> None:
@@ -220,7 +261,7 @@ def run_stream(spark: SparkSession, model: Any, folder: Path, **how: Any) -> Non
 
     rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / "in"))
     query = (
-        veilwalk.spark.stream(rows, model, key=KEY, **how)
+        veilwalk.spark.stream(rows, model, key=KEY, checkpoint=folder / "checkpoint", **how)
         .writeStream.format("parquet")
         .option("path", str(folder / "out"))
         .option("checkpointLocation", str(folder / "checkpoint"))
@@ -234,16 +275,65 @@ def test_a_stream_releases_what_python_does(
     spark: SparkSession,
     sharp: vw.Mechanism,
     walks: dict[str, list[str]],
-    expected: dict[str, list[str]],
     tmp_path: Path,
 ) -> None:
+    import veilwalk.spark
+
     batches = in_batches(walks, 4)
     write_batches(tmp_path / "in", batches[:2])
     run_stream(spark, sharp, tmp_path)
     # Stopped in between, and started again from its checkpoint.
     write_batches(tmp_path / "in", batches[2:], first=2)
     run_stream(spark, sharp, tmp_path)
-    assert collected(spark.read.parquet(str(tmp_path / "out"))) == expected
+    released = collected(spark.read.parquet(str(tmp_path / "out")))
+    kept = (tmp_path / "checkpoint" / veilwalk.spark.ID_FILE).read_text().strip()
+    assert released == sharp.privatize(walks, key=KEY, release_id=kept)
+    # Without its checkpoint it is another release; with its id the same.
+    shutil.rmtree(tmp_path / "checkpoint")
+    shutil.rmtree(tmp_path / "out")
+    run_stream(spark, sharp, tmp_path)
+    assert (tmp_path / "checkpoint" / veilwalk.spark.ID_FILE).read_text().strip() != kept
+    assert collected(spark.read.parquet(str(tmp_path / "out"))) != released
+    shutil.rmtree(tmp_path / "checkpoint")
+    shutil.rmtree(tmp_path / "out")
+    run_stream(spark, sharp, tmp_path, release_id=kept)
+    assert collected(spark.read.parquet(str(tmp_path / "out"))) == released
+
+
+def test_the_id_of_a_stream_is_that_of_its_checkpoint(
+    spark: SparkSession, sharp: vw.Mechanism, tmp_path: Path
+) -> None:
+    import veilwalk.spark
+
+    (tmp_path / "in").mkdir()
+    rows = spark.readStream.schema(SCHEMA).json(str(tmp_path / "in"))
+
+    def made(**how: Any) -> object:
+        return veilwalk.spark.stream(rows, sharp, key=KEY, **how)
+
+    with pytest.raises(vw.ParameterError, match="checkpointLocation"):
+        made()
+    made(release_id=ID)
+    checkpoint = tmp_path / "checkpoint"
+    made(checkpoint=checkpoint, release_id=ID)
+    assert (checkpoint / veilwalk.spark.ID_FILE).read_text() == ID + "\n"
+    made(checkpoint=checkpoint)
+    made(checkpoint=checkpoint.as_uri())
+    with pytest.raises(vw.ParameterError, match=f"belongs to release '{ID}'"):
+        made(checkpoint=checkpoint, release_id="f" * 32)
+    # A query of which the id is not known.
+    used = tmp_path / "used"
+    (used / "offsets").mkdir(parents=True)
+    with pytest.raises(vw.ParameterError, match="its release id is not known"):
+        made(checkpoint=used)
+    # A file that was cut.
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    (cut / veilwalk.spark.ID_FILE).write_text("0011")
+    with pytest.raises(vw.ParameterError, match="was cut"):
+        made(checkpoint=cut)
+    with pytest.raises(vw.ParameterError, match="32 hexadecimal digits"):
+        made(release_id="17")
 
 
 def test_a_stream_notices_rows_out_of_order(spark: SparkSession, sharp: vw.Mechanism, tmp_path: Path) -> None:
@@ -265,9 +355,10 @@ def test_a_killed_query_goes_on_from_its_checkpoint(
     spark: SparkSession,
     sharp: vw.Mechanism,
     walks: dict[str, list[str]],
-    expected: dict[str, list[str]],
     tmp_path: Path,
 ) -> None:
+    import veilwalk.spark
+
     sharp.compile(tmp_path / "model")
     write_batches(tmp_path / "in", in_batches(walks, 6))
     program = [sys.executable, str(Path(__file__).with_name("stream_query.py")), str(tmp_path)]
@@ -286,4 +377,6 @@ def test_a_killed_query_goes_on_from_its_checkpoint(
     assert 1 <= committed < 6, "killed in the middle"
     second = subprocess.run(program, stdout=log, stderr=log, check=False, timeout=400)
     assert second.returncode == 0, (tmp_path / "log").read_text()[-2000:]
+    kept = (tmp_path / "checkpoint" / veilwalk.spark.ID_FILE).read_text().strip()
+    expected = sharp.privatize(walks, key=KEY, release_id=kept)
     assert collected(spark.read.parquet(str(tmp_path / "out"))) == expected

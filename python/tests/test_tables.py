@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import KEY, WALKS
+from conftest import ID, KEY, WALKS
 
 import veilwalk as vw
 
@@ -26,7 +26,7 @@ COLUMNS: dict[str, list[Any]] = {
 
 @pytest.fixture(scope="module")
 def expected(sharp: vw.Mechanism) -> dict[str, list[str]]:
-    return sharp.privatize(WALKS, key=KEY)
+    return sharp.privatize(WALKS, key=KEY, release_id=ID)
 
 
 def grouped(frame: Any) -> dict[str, list[str]]:
@@ -70,7 +70,7 @@ def test_long_tables_come_back_in_kind(
     kind: str, sharp: vw.Mechanism, expected: dict[str, list[str]]
 ) -> None:
     table = LONG[kind]()
-    released = sharp.privatize(table, key=KEY)
+    released = sharp.privatize(table, key=KEY, release_id=ID)
     assert type(released) is type(table)
     assert grouped(released) == expected
     if isinstance(table, pd.DataFrame):
@@ -87,7 +87,7 @@ def test_long_tables_come_back_in_kind(
     if isinstance(table, pd.DataFrame):
         shuffled = table.iloc[mixed]
         # Numbers that do not increase might tell how rows were sorted by the real states.
-        assert list(sharp.privatize(shuffled, key=KEY).index) == list(range(len(ROWS)))
+        assert list(sharp.privatize(shuffled, key=KEY, release_id=ID).index) == list(range(len(ROWS)))
     elif isinstance(table, pl.DataFrame):
         shuffled = table[mixed.tolist()]
     else:
@@ -95,18 +95,20 @@ def test_long_tables_come_back_in_kind(
             # pyarrow cannot take rows of this type.
             return
         shuffled = table.take(pa.array(mixed))
-    assert grouped(sharp.privatize(shuffled, key=KEY)) == expected
+    assert grouped(sharp.privatize(shuffled, key=KEY, release_id=ID)) == expected
 
 
 def test_without_steps_rows_are_taken_as_they_stand(
     sharp: vw.Mechanism, expected: dict[str, list[str]]
 ) -> None:
     table = pl.DataFrame(COLUMNS).drop("step")
-    released = sharp.privatize(table, key=KEY)
+    released = sharp.privatize(table, key=KEY, release_id=ID)
     assert released.columns == ["trajectory", "step", "state"]
     assert released["step"].to_list() == COLUMNS["step"]
     assert grouped(released) == expected
-    ignored = sharp.privatize(pl.DataFrame(COLUMNS).with_columns(step=-pl.col("step")), step=None, key=KEY)
+    ignored = sharp.privatize(
+        pl.DataFrame(COLUMNS).with_columns(step=-pl.col("step")), step=None, key=KEY, release_id=ID
+    )
     assert grouped(ignored) == expected
 
 
@@ -138,7 +140,7 @@ def test_list_columns_come_back_in_kind(
     kind: str, sharp: vw.Mechanism, expected: dict[str, list[str]]
 ) -> None:
     table = LISTS[kind](list(WALKS), list(WALKS.values()))
-    released = sharp.privatize(table, key=KEY)
+    released = sharp.privatize(table, key=KEY, release_id=ID)
     assert type(released) is type(table)
     if isinstance(table, pd.DataFrame):
         walks = released["state"].tolist()
@@ -164,11 +166,11 @@ def test_columns_by_themselves(sharp: vw.Mechanism, expected: dict[str, list[str
         tuple(walk),
     )
     for column in columns:
-        released: Any = sharp.privatize(column, names=name, key=KEY)
+        released: Any = sharp.privatize(column, names=name, key=KEY, release_id=ID)
         assert type(released) is type(column)
         values = released.to_pylist() if hasattr(released, "to_pylist") else list(released)
         assert values == expected["12"]
-    walks: Any = sharp.privatize(pl.Series(list(WALKS.values())), names=list(WALKS), key=KEY)
+    walks: Any = sharp.privatize(pl.Series(list(WALKS.values())), names=list(WALKS), key=KEY, release_id=ID)
     assert walks.to_list() == list(expected.values())
 
 
@@ -189,23 +191,26 @@ def test_integers_are_labels_or_places(credit: vw.Chain) -> None:
     )
     m = vw.Mechanism("sharp", roads, epsilon=2, radius=3)
     walk = [10, 20, 300, 10, 10, 20]
-    texts = m.privatize({"w": [str(state) for state in walk]}, key=KEY)["w"]
+    texts = m.privatize({"w": [str(state) for state in walk]}, key=KEY, release_id=ID)["w"]
     as_numbers = [int(state) for state in texts]
-    assert m.privatize({"w": walk}, key=KEY)["w"] == as_numbers
+    assert m.privatize({"w": walk}, key=KEY, release_id=ID)["w"] == as_numbers
     for kind in (np.int64, np.int32, np.uint16):
         array = np.array(walk, dtype=kind)
-        released = m.privatize(array, names=["w"], key=KEY)
+        released = m.privatize(array, names=["w"], key=KEY, release_id=ID)
         assert released.dtype == kind
         assert released.tolist() == as_numbers
-        arrow = m.privatize(pa.array(array), names=["w"], key=KEY)
+        arrow = m.privatize(pa.array(array), names=["w"], key=KEY, release_id=ID)
         assert arrow.type == pa.array(array).type
         assert arrow.to_pylist() == as_numbers
-    assert m.privatize(np.array([walk, walk]), names=["w", "v"], key=KEY)[0].tolist() == as_numbers
-    assert m.privatize(pd.Series(walk), names=["w"], key=KEY).tolist() == as_numbers
+    assert (
+        m.privatize(np.array([walk, walk]), names=["w", "v"], key=KEY, release_id=ID)[0].tolist()
+        == as_numbers
+    )
+    assert m.privatize(pd.Series(walk), names=["w"], key=KEY, release_id=ID).tolist() == as_numbers
     places = [roads.states.index(str(state)) for state in walk]
-    numbered = m.privatize(np.array(places), states="numbers", names=["w"], key=KEY)
+    numbered = m.privatize(np.array(places), states="numbers", names=["w"], key=KEY, release_id=ID)
     assert [roads.states[place] for place in numbered] == texts
-    s = m.session(name="w", key=KEY)
+    s = m.session(name="w", key=KEY, release_id=ID)
     assert [s.start(10), *(s.step(state) for state in walk[1:])] == as_numbers
     with pytest.raises(vw.WalkError, match="300 does not fit into a column of type UInt8"):
         m.privatize(pa.array([10, 20], pa.uint8()))
@@ -234,10 +239,10 @@ def test_the_number_of_threads_does_not_show(sharp: vw.Mechanism) -> None:
     rng = np.random.default_rng(0)
     states = rng.choice(sharp.chain.states, 60_000)
     frame = pl.DataFrame({"trajectory": np.arange(60_000) // 37, "state": states})
-    one, two, many = (sharp.privatize(frame, key=KEY, threads=n) for n in (1, 2, 5))
+    one, two, many = (sharp.privatize(frame, key=KEY, release_id=ID, threads=n) for n in (1, 2, 5))
     assert one.equals(two)
     assert one.equals(many)
-    assert one.equals(sharp.privatize(frame, key=KEY))
+    assert one.equals(sharp.privatize(frame, key=KEY, release_id=ID))
 
 
 EMPTY: list[Any] = [
@@ -366,7 +371,7 @@ def test_labels_of_every_length_are_found_in_every_kind_of_column() -> None:
     by_name: dict[str, list[str]] = {}
     for name, state in rows:
         by_name.setdefault(name, []).append(state)
-    expected = m.privatize(by_name, key=KEY)
+    expected = m.privatize(by_name, key=KEY, release_id=ID)
     counted: dict[str, int] = {}
     wanted = []
     for name, _ in rows:
@@ -380,10 +385,10 @@ def test_labels_of_every_length_are_found_in_every_kind_of_column() -> None:
                     "state": pa.array(flat["state"]).cast(kind),
                 }
             )
-            released = m.privatize(table, key=KEY)
+            released = m.privatize(table, key=KEY, release_id=ID)
             assert released["state"].to_pylist() == wanted
             assert released["state"].type == kind
-    assert m.privatize(pl.DataFrame(flat), key=KEY)["state"].to_list() == wanted
+    assert m.privatize(pl.DataFrame(flat), key=KEY, release_id=ID)["state"].to_list() == wanted
     for wrong in ("a" * 10 + "c", "a" * 14, "aaa", ""):
         with pytest.raises(vw.WalkError, match=r"row 1: .* is not a state of the chain"):
             m.privatize(pl.Series(["a", wrong]))
@@ -397,12 +402,12 @@ def test_rows_of_walks_in_pieces_and_chunks() -> None:
     whole = pa.table({"trajectory": names, "state": states})
     pieces = pa.concat_tables([whole.slice(0, 1), whole.slice(1, 3), whole.slice(4, 0), whole.slice(4)])
     by_name = {n: [s for k, s in zip(names, states, strict=True) if k == n] for n in "abc"}
-    released = {n: iter(walk) for n, walk in m.privatize(by_name, key=KEY).items()}
+    released = {n: iter(walk) for n, walk in m.privatize(by_name, key=KEY, release_id=ID).items()}
     wanted = [next(released[name]) for name in names]
     for table in (whole, pieces):
-        got = m.privatize(table, key=KEY)
+        got = m.privatize(table, key=KEY, release_id=ID)
         assert got["state"].to_pylist() == wanted
         assert got["step"].to_pylist() == [0, 1, 0, 1, 2, 2, 0, 1, 2]
     missing = pa.table({"trajectory": ["a", None], "state": ["B", "B"]})
     with pytest.raises(vw.WalkError, match='"trajectory", row 1: a missing value'):
-        m.privatize(pa.concat_tables([missing]), key=KEY)
+        m.privatize(pa.concat_tables([missing]), key=KEY, release_id=ID)

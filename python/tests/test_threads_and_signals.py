@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from conftest import KEY, WALKS
+from conftest import ID, KEY, WALKS
 
 import veilwalk as vw
 
@@ -19,15 +19,15 @@ import veilwalk as vw
 def test_eight_threads_share_a_mechanism(sharp: vw.Mechanism) -> None:
     names = [f"walk {number}" for number in range(400)]
     walks = {name: WALKS["12"] * (1 + number % 7) for number, name in enumerate(names)}
-    expected = sharp.privatize(walks, key=KEY)
+    expected = sharp.privatize(walks, key=KEY, release_id=ID)
     kernel = sharp.kernel(previous="Caa", real="Ca/C")
 
     def work(number: int) -> bool:
         mine = {name: walks[name] for name in names[number::8]}
-        released = sharp.privatize(mine, key=KEY)
+        released = sharp.privatize(mine, key=KEY, release_id=ID)
         online = {}
         for name, walk in mine.items():
-            s = sharp.session(name=name, key=KEY)
+            s = sharp.session(name=name, key=KEY, release_id=ID)
             online[name] = [s.start(), *(s.step(state) for state in walk[1:])]
         same_kernel = sharp.kernel(previous="Caa", real="Ca/C") == kernel
         return same_kernel and released == online == {name: expected[name] for name in mine}
@@ -118,11 +118,11 @@ except KeyboardInterrupt:
 
 
 def _in_child(mechanism: vw.Mechanism) -> dict[str, list[str]]:
-    return mechanism.privatize(WALKS, key=KEY)
+    return mechanism.privatize(WALKS, key=KEY, release_id=ID)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
 def test_a_forked_process_has_threads_of_its_own(sharp: vw.Mechanism) -> None:
-    expected = sharp.privatize(WALKS, key=KEY)
+    expected = sharp.privatize(WALKS, key=KEY, release_id=ID)
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.apply_async(_in_child, (sharp,)).get(timeout=60) == expected

@@ -35,6 +35,7 @@ from veilwalk.files import Audit, Ledger, verify
 from veilwalk.guarantee import BlockGuarantee, Guarantee
 from veilwalk.mechanism import Mechanism
 from veilwalk.session import BlockSession, Session
+from veilwalk.source import new_release_id
 from veilwalk.warning import PrivacyWarning
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "WalkError",
     "__version__",
     "compare",
+    "new_release_id",
     "tune",
     "verify",
 ]

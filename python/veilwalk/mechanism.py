@@ -278,6 +278,7 @@ class Mechanism:
         names: Sequence[object] | None = None,
         key: bytes | None = None,
         seed: int | None = None,
+        release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         threads: int | None = None,
@@ -299,8 +300,11 @@ class Mechanism:
         are copied as they are, unprotected.
 
         Integers are labels (the label "7" for 7), or with `states="numbers"` places in `chain.states`.
-        Randomness comes from the operating system; from a secret `key`, so that a walk of the same name
-        that is released again comes out the same; or from a `seed`, which is NOT private.
+        Randomness comes from the operating system; from a secret `key` and the id of the run, so that the run
+        can be repeated; or from a `seed`, which is NOT private. Every run with a key draws a new
+        `release_id`, unless one is given: draw it yourself (`new_release_id()`) and keep it if you may have
+        to repeat the run. Give an id again for the same walks only: two releases of different walks under one
+        id would show where the walks differ.
 
         With `block` a number of steps is released together, or with `"all"` the whole walk: more accurate
         at the same guarantee. Blocks are drawn by the exponential rule at the scale of the theorem; `auto`
@@ -323,7 +327,7 @@ class Mechanism:
                 raise ParameterError(f"threads: {threads}; give at most {MOST_THREADS}")
         manner = _native.Manner(
             self._native,
-            source(key, seed),
+            source(key, seed, release_id),
             start,
             self._checked_block(block),
             longest_walk,
@@ -364,6 +368,7 @@ class Mechanism:
         name: str = "",
         key: bytes | None = None,
         seed: int | None = None,
+        release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         ledger: str | os.PathLike[str] | None = None,
@@ -377,6 +382,7 @@ class Mechanism:
         name: str = "",
         key: bytes | None = None,
         seed: int | None = None,
+        release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         block: Block,
@@ -391,6 +397,7 @@ class Mechanism:
         name: str = "",
         key: bytes | None = None,
         seed: int | None = None,
+        release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         block: Block | None = None,
@@ -400,13 +407,14 @@ class Mechanism:
         allow_vacuous: bool = False,
     ) -> Session | BlockSession:
         """A session for one walk, released while it happens; with `block`, so many steps at a time. With a
-        key, every walk needs a name of its own. With a `ledger` the walk is charged epsilon here, and there
+        key, every walk needs a name of its own, and the session draws a `release_id` unless one is given (its
+        attribute `release_id` tells). With a `ledger` the walk is charged epsilon here, and there
         is no session if it would spend more than its `budget`."""
         if ledger is not None and not name_text(name):
             raise ParameterError("name: with a ledger every walk needs a name of its own, to be charged")
         if budget is not None and ledger is None:
             raise ParameterError("budget: it is kept in a ledger; give ledger= too")
-        made = self._session(block, longest_walk, name, key, seed, start, states, allow_vacuous)
+        made = self._session(block, longest_walk, name, key, seed, release_id, start, states, allow_vacuous)
         if ledger is not None:
             # Nothing is released before the first call of the session.
             Ledger(ledger).charge(self, [name], budget=budget)
@@ -419,6 +427,7 @@ class Mechanism:
         name: str,
         key: bytes | None,
         seed: int | None,
+        release_id: str | None,
         start: State | Literal["initial", "first"],
         states: Literal["labels", "numbers"],
         allow_vacuous: bool,
@@ -432,6 +441,7 @@ class Mechanism:
                 name=name,
                 key=key,
                 seed=seed,
+                release_id=release_id,
                 start=start,
                 states=states,
                 allow_vacuous=allow_vacuous,
@@ -443,6 +453,7 @@ class Mechanism:
             name=name,
             key=key,
             seed=seed,
+            release_id=release_id,
             start=start,
             states=states,
             allow_vacuous=allow_vacuous,
@@ -562,6 +573,7 @@ class Mechanism:
         release: str | os.PathLike[str],
         *,
         randomness: Literal["system", "key", "seed"],
+        release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         keep: Iterable[str] = (),
         block: Block | None = None,
@@ -571,9 +583,9 @@ class Mechanism:
         the columns `trajectory` and `state`), beside it, and gives it: what was promised and how, as
         `veilwalk privatize -o` writes it, for `verify`.
 
-        How the release was made is for you to say: where its randomness came from, how walks start, which
-        columns were kept, and whether it was in blocks. The file is gone through, and refused if it has a
-        state or a move that the chain has not.
+        How the release was made is for you to say: where its randomness came from, with a key or a seed under
+        which `release_id`, how walks start, which columns were kept, and whether it was in blocks. The file
+        is gone through, and refused if it has a state or a move that the chain has not.
 
         >>> import pathlib, tempfile
         >>> import polars as pl
@@ -593,6 +605,7 @@ class Mechanism:
             self._native,
             os.fspath(release),
             randomness,
+            release_id,
             str(start),
             several("keep", keep),
             block_text(block),

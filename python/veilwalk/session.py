@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from veilwalk._native import BlockSession as NativeBlockSession
-from veilwalk._native import ParameterError
+from veilwalk._native import ParameterError, saved_release_id
 from veilwalk._native import Session as NativeSession
 from veilwalk.chain import State
 from veilwalk.how import block_text, name_text
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 Block: TypeAlias = int | Literal["all"]
 """How many steps are released together, or all of a walk."""
+
+
+def _of_the_record(data: bytes, key: bytes | None, seed: int | None, release_id: str | None) -> str | None:
+    """The id under which a session was saved, unless one was given, which then has to be the same."""
+    if release_id is not None or (key is None and seed is None):
+        return release_id
+    return saved_release_id(data)
 
 
 class _OneWalk:
@@ -49,6 +56,12 @@ class _OneWalk:
                 "name: with a key every walk needs a name of its own; walks of the same name would share "
                 "their randomness"
             )
+
+    @property
+    def release_id(self) -> str | None:
+        """The id of the run, from which randomness is derived together with the key or the seed; `None` with
+        the operating system's randomness, which nothing can repeat."""
+        return self._native.release_id
 
     @property
     def released(self) -> int:
@@ -95,16 +108,17 @@ class Session(_OneWalk):
     >>> s.released
     3
 
-    A session is saved in about sixty bytes, and taken up again with the mechanism, the name and, if
-    there was one, the key it was made with:
+    A session is saved in about a hundred bytes, and taken up again with the mechanism, the name and, if
+    there was one, the key it was made with. The release id is in the bytes:
 
     >>> data = s.to_bytes()
     >>> again = vw.Session.from_bytes(data, m, name="firm 12")
     >>> again.last == released[-1]
     True
 
-    Resuming and stepping again with another source than the same key is a second release of steps that
-    were already made.
+    With a key, a step that is made again from the same bytes with the same real state repeats itself. Without
+    one it is a second release of that step. With a key and *another* real state the two answers together
+    would show that the states differ: do not do that.
     """
 
     __slots__ = ()
@@ -118,6 +132,7 @@ class Session(_OneWalk):
         name: str = "",
         key: bytes | None = None,
         seed: int | None = None,
+        release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         allow_vacuous: bool = False,
@@ -125,7 +140,13 @@ class Session(_OneWalk):
     ) -> None:
         self._follow(mechanism, name, key, states, allow_vacuous)
         self._native = NativeSession(
-            mechanism._native, source(key, seed), start, self.name, states, allow_vacuous, _saved
+            mechanism._native,
+            source(key, seed, release_id),
+            start,
+            self.name,
+            states,
+            allow_vacuous,
+            _saved,
         )
         warn_of_first(start)
 
@@ -138,16 +159,19 @@ class Session(_OneWalk):
         name: str = "",
         key: bytes | None = None,
         seed: int | None = None,
+        release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         allow_vacuous: bool = False,
     ) -> Session:
-        """Takes a saved session up again. The key is given anew: it is never part of what is saved."""
+        """Takes a saved session up again. The key is given anew: it is never part of what is saved. The
+        release id is; if one is given it has to be the same."""
         return cls(
             mechanism,
             name=name,
             key=key,
             seed=seed,
+            release_id=_of_the_record(data, key, seed, release_id),
             start=start,
             states=states,
             allow_vacuous=allow_vacuous,
@@ -164,7 +188,7 @@ class Session(_OneWalk):
         return self._native.step(real)
 
     def to_bytes(self) -> bytes:
-        """The session in about sixty bytes. They hold nothing secret."""
+        """The session in about a hundred bytes. They hold nothing secret."""
         return self._native.to_bytes()
 
     def __repr__(self) -> str:
@@ -207,6 +231,7 @@ class BlockSession(_OneWalk):
         name: str = "",
         key: bytes | None = None,
         seed: int | None = None,
+        release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         allow_vacuous: bool = False,
@@ -218,7 +243,7 @@ class BlockSession(_OneWalk):
         self._follow(mechanism, name, key, states, allow_vacuous)
         self._native = NativeBlockSession(
             mechanism._native,
-            source(key, seed),
+            source(key, seed, release_id),
             start,
             self.name,
             states,
@@ -240,11 +265,13 @@ class BlockSession(_OneWalk):
         name: str = "",
         key: bytes | None = None,
         seed: int | None = None,
+        release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
         allow_vacuous: bool = False,
     ) -> BlockSession:
-        """Takes a saved session up again. The key is given anew: it is never part of what is saved."""
+        """Takes a saved session up again. The key is given anew: it is never part of what is saved. The
+        release id is; if one is given it has to be the same."""
         return cls(
             mechanism,
             block=block,
@@ -252,6 +279,7 @@ class BlockSession(_OneWalk):
             name=name,
             key=key,
             seed=seed,
+            release_id=_of_the_record(data, key, seed, release_id),
             start=start,
             states=states,
             allow_vacuous=allow_vacuous,
@@ -273,7 +301,7 @@ class BlockSession(_OneWalk):
         return self._native.waiting
 
     def to_bytes(self) -> bytes:
-        """The session in about sixty bytes, which hold nothing secret. Refused while real states wait."""
+        """The session in about a hundred bytes, which hold nothing secret. Refused while real states wait."""
         return self._native.to_bytes()
 
     def __repr__(self) -> str:

@@ -2,7 +2,9 @@
 
 `privatize` releases whole walks of a DataFrame, `stream` releases walks while they happen. Both need a
 secret key: engines run tasks again, and with fresh randomness a task that is run again would be a second
-release. Derived from the key, the walk's name, the step and the real state, it is the same release.
+release. Randomness is derived from the key, the release id, the walk's name, the step and the real state,
+so a task that is run again repeats itself. The driver draws one release id for each query; the query is
+then one release, however often its tasks run. A stream keeps the id with its checkpoint.
 
 Workers open a compiled model, which is mapped into memory and shared by the processes of a machine, and make
 the mechanism on it once. The model is compiled here and sent to them as a file, unless `model` names one that
@@ -25,7 +27,7 @@ from veilwalk.chain import Chain, State
 from veilwalk.how import name_text
 from veilwalk.mechanism import Mechanism, remade
 from veilwalk.session import Block, Session
-from veilwalk.source import check_guarantee, source, warn_of_first
+from veilwalk.source import check_guarantee, new_release_id, source, warn_of_first
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +102,7 @@ def _checked_frame(df: DataFrame) -> DataFrame:
     return df
 
 
-def _check(df: DataFrame, columns: Iterable[str], key: object) -> None:
+def _check(df: DataFrame, columns: Iterable[str], key: object, release_id: str | None) -> None:
     missing = [name for name in columns if name not in df.columns]
     if missing:
         listed = ", ".join(repr(name) for name in df.columns)
@@ -110,7 +112,7 @@ def _check(df: DataFrame, columns: Iterable[str], key: object) -> None:
             "key: give secret bytes, such as secrets.token_bytes(32), and keep them. Spark runs tasks "
             "again, and without a key a task that is run again would be a second release"
         )
-    source(key, None)
+    source(key, None, release_id)
 
 
 def _refuse(mechanism: object, allow_vacuous: bool) -> None:
@@ -154,6 +156,7 @@ def privatize(
     mechanism: Mechanism,
     *,
     key: bytes,
+    release_id: str | None = None,
     model: str | os.PathLike[str] | None = None,
     trajectory: str = "trajectory",
     step: str = "step",
@@ -170,8 +173,15 @@ def privatize(
     Rows of a long DataFrame have no order of their own in Spark, so a column `step` (whole numbers or
     times) has to give it; a step that a trajectory has twice ends the job with an error. The result has the
     trajectory, the step and the released state. It is the same however the rows are spread over
-    partitions, and when a task is run again. With `block` steps are released in blocks, as by
-    `Mechanism.privatize`.
+    partitions, and when a task is run again. A trajectory that has two rows with arrays ends the job with an
+    error before either is released, in whatever partitions they are. With `block` steps are released in
+    blocks, as by `Mechanism.privatize`.
+
+    Each call draws a release id, and its result is one release: Spark may compute it as often as it likes,
+    and it comes out the same, as long as the walks do. If the data behind `df` changes, call `privatize`
+    again: the old result on new walks would show where they differ. Another call is another release, and
+    costs epsilon again. To repeat a release later, draw the id yourself
+    (`release_id=veilwalk.new_release_id()`), keep it, and give it again with the same walks.
 
     `model` is the path of a compiled model (`mechanism.compile(path)`) that every worker can read; without
     it, one is compiled and sent to them.
@@ -182,12 +192,14 @@ def privatize(
     df = _checked_frame(df)
     lists = state in df.columns and isinstance(df.schema[state].dataType, types.ArrayType)
     columns = [trajectory, state] if lists else [trajectory, step, state]
-    _check(df, columns, key)
+    _check(df, columns, key, release_id)
     _check_types(df, trajectory, None if lists else step, state)
     _refuse(mechanism, allow_vacuous)
     length = mechanism._checked_block(block)
+    # Drawn here, once: every task and every time the plan is run have the same.
+    run = new_release_id() if release_id is None else release_id
     # What cannot be released in blocks is refused here and not in a task.
-    _native.Manner(mechanism._native, source(key, None), start, length, longest_walk, None, None)
+    _native.Manner(mechanism._native, source(key, None, run), start, length, longest_walk, None, None)
     warn_of_first(start)
     load = _loader(df, mechanism, model)
     chosen = df.select(*columns)
@@ -204,19 +216,13 @@ def privatize(
                 step=step,
                 state=state,
                 key=key,
+                release_id=run,
                 start=start,
                 states=states,
                 block=block,
                 longest_walk=longest_walk,
                 allow_vacuous=True,
             )
-
-    def release_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        for batch in batches:
-            if batch.num_rows > 0:
-                yield from release(pa.Table.from_batches([batch])).to_batches()
 
     def release_walks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows come walk by walk. The last walk of a batch may go on in the next, so it waits."""
@@ -240,10 +246,73 @@ def privatize(
         if waiting:
             yield from release(pa.Table.from_batches(waiting)).to_batches()
 
-    if lists:
-        return chosen.mapInArrow(release_rows, chosen.schema)
-    together = chosen.repartition(f.col(trajectory)).sortWithinPartitions(trajectory, step)
+    # All rows of a trajectory come to one task, one after another, so that it sees all of them before it
+    # releases any. Two arrays of one trajectory are refused there, as is a step that stands twice.
+    order = [trajectory] if lists else [trajectory, step]
+    together = chosen.repartition(f.col(trajectory)).sortWithinPartitions(*order)
     return together.mapInArrow(release_walks, chosen.schema)
+
+
+ID_FILE = "veilwalk-release-id"
+"""The file in a checkpoint that has the release id of its query."""
+
+
+def _id_of_stream(df: DataFrame, checkpoint: str | os.PathLike[str] | None, release_id: str | None) -> str:
+    """The release id of a query: that of its checkpoint, or a new one that is kept there."""
+    if checkpoint is None:
+        if release_id is None:
+            raise ParameterError(
+                "checkpoint: give the folder that the query has as its checkpointLocation. Its release id is "
+                "kept there, so that a query that is restarted is the same release; or keep one yourself and "
+                "give release_id="
+            )
+        return release_id
+    folder = os.fspath(checkpoint)
+    try:
+        spark: Any = df.sparkSession
+        jvm: Any = spark._jvm
+        path = jvm.org.apache.hadoop.fs.Path(folder, ID_FILE)
+        files = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    except Exception as error:
+        raise ParameterError(
+            f"checkpoint: {folder!r} cannot be reached from this session ({error}); give release_id=, and "
+            "keep it as long as the checkpoint"
+        ) from error
+    if not files.exists(path):
+        parts = (jvm.org.apache.hadoop.fs.Path(folder, part) for part in ("offsets", "commits"))
+        if release_id is None and any(files.exists(part) for part in parts):
+            raise ParameterError(
+                f"checkpoint: {folder!r} has batches of a query and no {ID_FILE}, so its release id is not "
+                "known; give release_id= if you have it, or start anew with another checkpoint"
+            )
+        # Whoever comes second finds the file there, and takes the id of the first.
+        try:
+            out = files.create(path, False)
+            try:
+                out.write(bytearray((release_id or new_release_id()).lower().encode() + b"\n"))
+            finally:
+                out.close()
+        except Exception as error:
+            if not files.exists(path):
+                raise ParameterError(f"checkpoint: {path.toString()} cannot be written ({error})") from error
+    # What is read back is what every restart will read.
+    stream = files.open(path)
+    try:
+        text = str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+    finally:
+        stream.close()
+    kept = text.strip()
+    if len(kept) != 32 or not text.endswith("\n"):
+        raise ParameterError(
+            f"checkpoint: {path.toString()} has no release id in it; it was cut while it was written, before "
+            "anything was released under it. If the query never ran, delete the file"
+        )
+    if release_id is not None and kept != release_id.lower():
+        raise ParameterError(
+            f"release_id: {release_id!r}, and the checkpoint {folder!r} belongs to release {kept!r}; leave "
+            "release_id out to go on with it, or give a new checkpoint for a new release"
+        )
+    return kept
 
 
 def stream(
@@ -251,6 +320,8 @@ def stream(
     mechanism: Mechanism,
     *,
     key: bytes,
+    checkpoint: str | os.PathLike[str] | None = None,
+    release_id: str | None = None,
     model: str | os.PathLike[str] | None = None,
     trajectory: str = "trajectory",
     step: str = "step",
@@ -263,9 +334,16 @@ def stream(
 ) -> DataFrame:
     """Releases the walks of a streaming DataFrame while they happen.
 
-    Where each walk stands (what was released last and how many steps, nothing of the real walk) is in
-    Spark's state store, so a query that is restarted from its checkpoint goes on where it stopped, and a
-    micro-batch that is run again releases the same states again.
+    `checkpoint` is the folder that the query has as its `checkpointLocation`. The release id is kept there,
+    in a file of its own (`veilwalk-release-id`), through Spark's own file systems. A query that is restarted
+    from its checkpoint so is the same release, and a query without it is a new one. Instead, `release_id` can
+    be given; keep it as safe as the checkpoint, and never use it with another one. If both are given, the
+    checkpoint has to have this id or none yet.
+
+    Where each walk stands (what was released last and how many steps, the release id, a keyed digest of the
+    real states, nothing else of the real walk) is in Spark's state store, so a query that is restarted from
+    its checkpoint goes on where it stopped, and a micro-batch that is run again releases the same states
+    again. For that its source has to give the same rows again, as files and Kafka do.
 
     Rows of one trajectory are released in the order of `step`, which has to ascend. A row that comes
     after a later one, or a second time, ends the query with an error that names it; with
@@ -277,7 +355,7 @@ def stream(
     from pyspark.sql import types
 
     df = _checked_frame(df)
-    _check(df, [trajectory, step, state], key)
+    _check(df, [trajectory, step, state], key, release_id)
     _check_types(df, trajectory, step, state)
     if isinstance(df.schema[state].dataType, types.ArrayType):
         raise WalkError(f"column {state!r}: a stream has one state a row, not a whole walk")
@@ -292,6 +370,8 @@ def stream(
     _refuse(mechanism, allow_vacuous)
     warn_of_first(start)
     load = _loader(df, mechanism, model)
+    run = _id_of_stream(df, checkpoint, release_id)
+    source(key, None, run)
     chosen = df.select(trajectory, step, state)
     walk_state = types.StructType(
         [
@@ -333,6 +413,7 @@ def stream(
                 load(),
                 name=name,
                 key=key,
+                release_id=run,
                 start=start,
                 states=states,
                 allow_vacuous=True,
