@@ -2,7 +2,7 @@
 //!
 //! A fork copies a running generator, and both copies then give the same words. So a generator that is
 //! keyed once from the operating system has to notice that it woke up in another process. Asking for
-//! the process's number is a system call, which would cost a fifth of a step. Linux has something
+//! the process's number would be a system call at every step. Linux has something
 //! better: a page that it fills with zeros in the child of a fork (`MADV_WIPEONFORK`). A number is kept
 //! there, and a generator remembers the one it was opened under. Where there is no such page, the
 //! process's number is asked for.
