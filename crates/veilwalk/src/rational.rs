@@ -38,6 +38,9 @@ pub enum RationalError {
     TooLong(String),
 }
 
+/// What sums and products that do not fit are rounded up to: multiples of 10⁻¹².
+const GRID: u128 = 1_000_000_000_000;
+
 impl Rational {
     /// Zero.
     pub const ZERO: Self = Self { numerator: 0, denominator: 1 };
@@ -91,7 +94,6 @@ impl Rational {
     /// For adding up what was spent, where more than the truth does no harm.
     #[must_use]
     pub fn add_rounding_up(self, other: Self) -> Option<Self> {
-        const GRID: u128 = 1_000_000_000_000;
         let (a, b) = (u128::from(self.numerator), u128::from(self.denominator));
         let (c, d) = (u128::from(other.numerator), u128::from(other.denominator));
         let (above, below) = (a.checked_mul(d)?.checked_add(c.checked_mul(b)?)?, b * d);
@@ -107,6 +109,52 @@ impl Rational {
         let units = |n: u128, d: u128| (n * GRID).div_ceil(d);
         let sum = u64::try_from(units(a, b) + units(c, d)).ok()?;
         Self::new(sum, GRID as u64)
+    }
+
+    /// The product, exact where it fits, else rounded up to a multiple of 10⁻¹²; `None` beyond 10⁶.
+    ///
+    /// For what was spent, as [`Rational::add_rounding_up`].
+    #[must_use]
+    pub fn multiply_rounding_up(self, other: Self) -> Option<Self> {
+        let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
+        let above = product(self.numerator, other.numerator);
+        let below = product(self.denominator, other.denominator);
+        let divisor = gcd(above, below);
+        let (above, below) = (above / divisor, below / divisor);
+        if let (Ok(above), Ok(below)) = (u64::try_from(above), u64::try_from(below)) {
+            return Self::new(above, below);
+        }
+        let whole = above / below;
+        if whole >= 1_000_000 {
+            return None;
+        }
+        // Dropping low bits of a proper fraction's two sides, upward above and downward below the
+        // line, keeps the quotient from shrinking.
+        let (mut rest, mut below) = (above % below, below);
+        while below.leading_zeros() < 42 {
+            rest = (rest >> 1) + 1;
+            below >>= 1;
+        }
+        let units = whole * GRID + (rest * GRID).div_ceil(below);
+        Self::new(u64::try_from(units).ok()?, GRID as u64)
+    }
+
+    /// One over this; `None` for zero.
+    #[must_use]
+    pub const fn inverse(self) -> Option<Self> {
+        Self::new(self.denominator, self.numerator)
+    }
+
+    /// A fraction at least as large as this double, and above it by less than 2⁻³²; `None` if it is
+    /// negative, not a number, or above 10⁶.
+    #[must_use]
+    pub fn at_least(value: f64) -> Option<Self> {
+        const UNITS: u64 = 1 << 32;
+        if !(0.0..=1e6).contains(&value) {
+            return None;
+        }
+        // Multiplying by a power of two is exact, and what comes out is below 2⁵².
+        Self::new((value * UNITS as f64).ceil() as u64, UNITS)
     }
 
     /// The largest fraction at most `numerator / denominator` whose parts are below 2³².
@@ -326,6 +374,36 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn products_are_exact_or_a_little_above(
+            a in 0u64.., b in 1u64.., c in 0u64.., d in 1u64.., shift in 0u32..60,
+        ) {
+            let (x, y) = (Rational::new(a >> shift, b).unwrap(), Rational::new(c >> shift, d).unwrap());
+            let big = num_bigint::BigUint::from;
+            let above = big(x.numerator()) * y.numerator();
+            let below = big(x.denominator()) * y.denominator();
+            match x.multiply_rounding_up(y) {
+                // product <= answer <= product + 2·10⁻¹²
+                Some(z) => {
+                    let exact = &above * z.denominator();
+                    let given = &below * z.numerator();
+                    prop_assert!(exact <= given);
+                    let slack = &below * z.denominator() * 2u32;
+                    prop_assert!((given - exact) * GRID <= slack);
+                }
+                None => prop_assert!(above >= below * 999_999u32),
+            }
+        }
+
+        #[test]
+        fn doubles_are_rounded_up_a_little(value in 0f64..1e6) {
+            let fraction = Rational::at_least(value).unwrap();
+            let back = fraction.numerator() as f64 / 2f64.powi(32)
+                * (2f64.powi(32) / fraction.denominator() as f64);
+            prop_assert!(back >= value && back - value <= 2f64.powi(-32));
+            prop_assert_eq!(Rational::at_least(-value - 1.0), None);
+        }
+
         #[test]
         fn rounding_to_32_bits_goes_down_and_not_far(n in 1u128..1 << 60, d in 1u128..1 << 60) {
             let r = Rational::floor_to_32_bits(n, d);

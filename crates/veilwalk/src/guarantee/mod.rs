@@ -10,6 +10,7 @@
 //!   transitions, for all pairs;
 //! - [`cover`]: which states a radius makes hard to tell apart;
 //! - [`report`]: both together, in words and as figures ([`Guarantee`]);
+//! - [`Price`]: what a ledger adds up: the loss of one replaced state, and whether the loss is linear;
 //! - [`calibrate`](mod@calibrate): the largest scale whose audited loss keeps the promise;
 //! - [`check_certificate`]: the scales of cells, checked over again by the plainest route;
 //! - [`audit`](mod@audit): a check of a sampler from the outside, by what it draws.
@@ -29,6 +30,7 @@ mod example;
 pub mod loss;
 mod pairs;
 mod paths;
+mod price;
 pub mod report;
 pub mod rounding;
 mod sup;
@@ -45,6 +47,7 @@ pub use cover::{Cover, SuggestedRadii};
 pub use loss::{
     Coverage, Effort, Figures, Losses, PairLoss, Summary, Worst, audited_loss, pair_loss,
 };
+pub use price::Price;
 pub use report::{Guarantee, GuaranteeError};
 
 use crate::watch::report_progress;

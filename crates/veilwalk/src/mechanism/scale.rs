@@ -80,7 +80,7 @@ pub enum ScaleError {
 }
 
 /// The scale that the theorem gives: ε over twice (or once) the sensitivity.
-pub(super) fn theorem_scale(
+pub(crate) fn theorem_scale(
     model: &Model,
     design: Design,
     promise: Promise,
