@@ -54,14 +54,28 @@ fn the_ledger_is_shown_to_people_and_programs() {
         .collect();
     assert_eq!(
         lines,
-        [["trajectory", "epsilon", "releases"], ["north", "1", "1"], ["south", "1", "1"]]
+        [
+            vec!["person", "epsilon", "walks", "releases", "counted", "in"],
+            vec!["north", "1", "1", "1", "radius", "3.5", "nats"],
+            vec!["south", "1", "1", "1", "radius", "3.5", "nats"],
+        ]
     );
-    assert!(stderr(&run).contains("radius 3.5 nats"), "{}", stderr(&run));
     let answer = shown(&folder);
-    assert_eq!(answer["unit"], "radius 3.5 nats");
-    assert_eq!(answer["chain"].as_str().unwrap().len(), 64);
-    let one = json!({ "epsilon": 1.0, "exact": "1", "releases": 1 });
-    assert_eq!(answer["spent"], json!({ "north": one, "south": one }));
+    let one = &answer["spent"]["south"];
+    assert_eq!(answer["spent"]["north"], *one);
+    assert_eq!((&one["epsilon"], &one["exact"]), (&json!(1.0), &json!("1")));
+    assert_eq!((&one["walks"], &one["releases"]), (&json!(1), &json!(1)));
+    assert_eq!(one["unit"], "radius 3.5 nats");
+    assert_eq!(one["chain"].as_str().unwrap().len(), 64);
+    assert_eq!(answer["budget"], Value::Null);
+    // One person, with every release.
+    let args = ["ledger", "show", "spent.ledger", "--person", "north"];
+    let text = stdout(&folder.run(args).success());
+    assert!(text.contains("one replaced state") && !text.contains("south"), "{text}");
+    let one = json(&folder.run([&args[..], &["--format", "json"]].concat()).success());
+    assert_eq!(one["releases"][0]["walk"], "north");
+    assert_eq!(one["releases"][0]["release_id"].as_str().unwrap().len(), 32);
+    folder.refuses(["ledger", "show", "spent.ledger", "--person", "west"], &["nothing", "west"]);
 }
 
 #[test]
@@ -77,7 +91,7 @@ fn a_release_over_the_budget_is_refused_before_anything_is_written() {
         assert_eq!(stdout(&run), "", "{message}");
         assert!(message.contains("\"north\" has spent epsilon 1"), "{message}");
         assert!(message.contains("budget of 1.5"), "{message}");
-        assert!(message.contains("one other walk"), "{message}");
+        assert!(message.contains("one other person"), "{message}");
         assert!(message.contains("nothing was released. Leave such walks out"), "{message}");
     }
     assert_eq!(folder.read("out.csv"), first);
@@ -103,24 +117,134 @@ fn what_cannot_be_released_is_not_charged() {
 }
 
 #[test]
-fn losses_in_different_units_are_not_added() {
+fn losses_in_different_units_add_up() {
     let folder = Folder::with("walks.csv", WALKS);
     release(&folder, &[]).success();
-    let before = shown(&folder);
     let start = ["privatize", "walks.csv", "--ledger", "spent.ledger", "--epsilon", "1"];
-    let others: [&[&str]; 3] = [
-        &["--chain", "credit", "--radius", "4"],
-        &["--chain", "credit", "--substitutions", "1"],
-        &["--chain", "credit", "--radius", "3.5", "--initial", "stationary"],
-    ];
-    for other in others {
-        let run = folder.run([&start[..], other].concat()).code(2);
-        let message = stderr(&run);
-        assert!(message.contains("counts releases at radius 3.5 nats"), "{message}");
-        assert!(message.contains("use a ledger of its own"), "{message}");
-        assert_eq!(stdout(&run), "");
+    let larger = ["--chain", "credit", "--radius", "7"];
+    folder.run([&start[..], &larger[..]].concat()).success();
+    let north = &shown(&folder)["spent"]["north"];
+    assert_eq!((&north["exact"], &north["unit"]), (&json!("3"), &json!("radius 7 nats")));
+    let states = ["--chain", "credit", "--substitutions", "1"];
+    let run = folder.run([&start[..], &states[..], &["--budget", "1.5"]].concat()).code(2);
+    assert!(stderr(&run).contains("replaced state"), "{}", stderr(&run));
+    assert_eq!(stdout(&run), "");
+    folder.run([&start[..], &states[..]].concat()).success();
+    let north = &shown(&folder)["spent"]["north"];
+    assert_eq!(north["unit"], "one replaced state in each walk");
+    assert!(north["epsilon"].as_f64().unwrap() > 3.0, "{north}");
+    assert_eq!(north["releases"], 3);
+}
+
+const DAYS: &str = "day,who,state\nmon,ann,Baa\ntue,ann,B\nmon,ann,Ba\nwed,bob,B\n";
+
+fn by_person<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let args = ["--trajectory-column", "day", "--person-column", "who"];
+    [&args[..], more].concat()
+}
+
+#[test]
+fn the_walks_of_a_person_add_up() {
+    let folder = Folder::with("walks.csv", DAYS);
+    release(&folder, &by_person(&["-o", "out.csv"])).success();
+    let people = shown(&folder)["spent"].clone();
+    assert_eq!((&people["ann"]["exact"], &people["ann"]["walks"]), (&json!("2"), &json!(2)));
+    assert_eq!(people["bob"]["exact"], "1");
+    let header = folder.read("out.csv").lines().next().unwrap().to_owned();
+    assert_eq!(header, "trajectory,step,state", "whose it is is not released");
+    let run = release(&folder, &by_person(&["--budget", "3"])).code(2);
+    assert!(stderr(&run).contains("\"ann\" has spent epsilon 2"), "{}", stderr(&run));
+    // Row by row the same.
+    release(&folder, &by_person(&["--stream"])).success();
+    assert_eq!(shown(&folder)["spent"]["ann"]["exact"], "4");
+    let pipe = both(&["privatize", "-", "--stream"], &CREDIT);
+    let pipe: Vec<&str> = pipe.iter().map(String::as_str).chain(LEDGER).collect();
+    folder.run_with([&pipe[..], &by_person(&[])].concat(), DAYS).success();
+    assert_eq!(shown(&folder)["spent"]["ann"]["exact"], "6");
+
+    let refuses = |more: &[&str], parts: &[&str]| {
+        let message = stderr(&release(&folder, more).code(2));
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    };
+    refuses(&by_person(&["--keep", "who"]), &["--keep who", "whose walk"]);
+    refuses(&["--trajectory-column", "day", "--person-column", "state"], &["column of the states"]);
+    refuses(
+        &["--trajectory-column", "day", "--person-column", "x"],
+        &["--person-column", "\"x\"", "who"],
+    );
+    let piped: Vec<&str> = pipe.iter().copied().filter(|arg| *arg != "--stream").collect();
+    let run = folder.run_with([&piped[..], &by_person(&[])].concat(), DAYS).code(2);
+    assert!(stderr(&run).contains("--stream"), "{}", stderr(&run));
+    for (text, said) in [("mon,bob,B\n", "one person"), ("thu,,B\n", "who")] {
+        folder.write("walks.csv", DAYS.to_owned() + text);
+        for more in [&[][..], &["--stream"]] {
+            refuses(&by_person(more), &["walks.csv, line 6", said]);
+        }
     }
-    assert_eq!(shown(&folder), before);
+    let before = shown(&folder);
+    assert_eq!(before["spent"]["bob"]["exact"], "3", "a file that is refused costs nothing");
+}
+
+#[test]
+fn a_budget_can_be_kept_in_the_ledger() {
+    let folder = Folder::with("walks.csv", WALKS);
+    release(&folder, &[]).success();
+    folder.run(["ledger", "set-budget", "spent.ledger", "1.5", "--window", "30d"]).success();
+    let budget = &shown(&folder)["budget"];
+    assert_eq!((&budget["exact"], &budget["window"]), (&json!("1.5"), &json!("30d")));
+    let text = stdout(&folder.run(["ledger", "show", "spent.ledger"]).success());
+    assert!(text.contains("in 30d"), "{text}");
+    for more in [&[][..], &["--budget", "100"], &["--budget", "100", "--window", "1h"]] {
+        let message = stderr(&release(&folder, more).code(2));
+        assert!(message.contains("has spent epsilon 1 in the last 30d"), "{message}");
+    }
+    folder.run(["ledger", "set-budget", "spent.ledger", "--remove"]).success();
+    release(&folder, &[]).success();
+    folder.refuses(["ledger", "set-budget", "spent.ledger"], &["E"]);
+    folder.refuses(["ledger", "set-budget", "none", "1"], &["there is no such ledger"]);
+    folder.refuses(["ledger", "set-budget", "spent.ledger", "1", "--window", "soon"], &["30d"]);
+}
+
+#[test]
+fn a_first_state_that_is_disclosed_is_shown() {
+    let folder = Folder::with("walks.csv", WALKS);
+    release(&folder, &["--start", "first"]).success();
+    assert_eq!(shown(&folder)["spent"]["north"]["first_states_disclosed"], 1);
+    let text = stdout(&folder.run(["ledger", "show", "spent.ledger"]).success());
+    assert!(text.contains("first states disclosed"), "{text}");
+}
+
+#[test]
+fn a_run_that_is_repeated_costs_nothing() {
+    let folder = Folder::with("walks.csv", WALKS);
+    folder.write("secret", "0123456789abcdef0123456789abcdef");
+    let keyed = ["--key-file", "secret", "--release-id", "00112233445566778899aabbccddeeff"];
+    let first = release(&folder, &keyed).success();
+    let again = release(&folder, &keyed).success();
+    assert_eq!(stdout(&first), stdout(&again));
+    assert!(stderr(&again).contains("costs nothing"), "{}", stderr(&again));
+    assert_eq!(spent(&folder, "north"), ("1".into(), 1));
+    let refused = |more: &[&str], why: &str| {
+        let run = release(&folder, &[&keyed[..], more].concat()).code(2);
+        let message = stderr(&run);
+        assert!(message.contains("Leave the release id out") && message.contains(why), "{message}");
+        assert_eq!(stdout(&run), "");
+    };
+    refused(&["--start", "first"], "the start");
+    // One state changed: the two releases would show where.
+    folder.write("walks.csv", WALKS.replace("north,Ba\n", "north,Aa\n"));
+    refused(&[], "real states");
+    folder.write("walks.csv", WALKS);
+    folder.write("secret", "another secret, just as long as the first");
+    refused(&[], "key");
+    assert_eq!(spent(&folder, "north"), ("1".into(), 1));
+    // What a stream has charged was not seen whole, so it cannot be compared.
+    let live = ["--key-file", "secret", "--release-id", "ffeeddccbbaa99887766554433221100"];
+    let pipe = both(&["privatize", "-", "--stream"], &CREDIT);
+    let pipe: Vec<&str> = pipe.iter().map(String::as_str).chain(LEDGER).chain(live).collect();
+    folder.run_with(&pipe, WALKS).success();
+    let message = stderr(&folder.run_with(&pipe, WALKS).code(2));
+    assert!(message.contains("as streams are"), "{message}");
 }
 
 #[test]
@@ -162,16 +286,17 @@ impl Live {
 }
 
 #[test]
-fn a_ledger_in_use_is_left_alone_and_a_stream_charges_on_first_sight() {
+fn a_ledger_in_use_can_be_shared_and_a_stream_charges_on_first_sight() {
     let folder = Folder::with("walks.csv", WALKS);
     let mut live = Live::start(&folder, &["privatize", "-", "--stream", "--budget", "1"]);
     live.say("trajectory,state");
     live.say("north,Baa");
     assert_eq!(live.answer(), "trajectory,step,state\n");
     assert!(live.answer().starts_with("north,0,"));
-    let run = release(&folder, &[]).code(2);
-    assert!(stderr(&run).contains("in use by another process"), "{}", stderr(&run));
-    assert_eq!(stdout(&run), "");
+    // Others may look at it, and charge it.
+    assert_eq!(spent(&folder, "north"), ("1".into(), 1));
+    folder.write("walks.csv", "trajectory,state\neast,B\n");
+    release(&folder, &[]).success();
     live.child.kill().unwrap();
     live.child.wait().unwrap();
     // Only what was seen is charged.

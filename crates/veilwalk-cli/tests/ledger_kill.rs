@@ -6,13 +6,14 @@ mod common;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use common::{CREDIT, Folder, VEILWALK};
-use veilwalk_io::{Ledger, LedgerError};
+use veilwalk_ledger::{Ledger, Problem};
 
-/// Runs that were alive when they were killed, for each of the two ways.
+/// Runs on a file that were alive when they were killed.
 const KILLS: u32 = 110;
 /// A ledger is used for this many runs, so that its making is interrupted as well.
 const RUNS_A_LEDGER: u32 = 4;
@@ -27,13 +28,13 @@ fn moment(run: u32, whole: Duration) -> Duration {
 
 fn assert_charged(ledger: &Path, released: &Released, run: u32) {
     let entries = match Ledger::open_existing(ledger) {
-        Ok(ledger) => ledger.entries(),
-        Err(LedgerError::Missing(_)) => Ok(Vec::new()),
+        Ok(ledger) => ledger.spending(),
+        Err(error) if matches!(error.problem, Problem::Missing) => Ok(Vec::new()),
         Err(error) => Err(error),
     };
     let entries = entries.unwrap_or_else(|error| panic!("run {run}: {error}"));
-    let charged: BTreeMap<_, _> =
-        entries.into_iter().map(|e| (e.trajectory, (e.releases, e.spent.as_f64()))).collect();
+    let spent = entries.into_iter().map(|e| (e.person, (e.releases, e.spent.unwrap().as_f64())));
+    let charged: BTreeMap<_, _> = spent.collect();
     for (walk, &times) in released {
         let (releases, spent) = charged.get(walk).copied().unwrap_or_default();
         assert!(releases >= times, "run {run}: {walk} released {times} times, charged {releases}");
@@ -111,6 +112,10 @@ fn a_file_that_is_there_was_charged() {
     folder.run(["ledger", "show", &last]).success();
 }
 
+/// Processes that charge one ledger at a time, and rounds of them: a thousand kills.
+const AT_A_TIME: u32 = 4;
+const ROUNDS: u32 = 250;
+
 #[test]
 fn a_walk_seen_in_a_stream_was_charged() {
     let folder = Folder::new();
@@ -120,16 +125,52 @@ fn a_walk_seen_in_a_stream_was_charged() {
         text += &format!("walk{},Baa\n", if row % 2 == 0 { row / 2 } else { row / 7 });
     }
     let mut released = Released::new();
-    let mut lines = 0;
-    for run in 0..KILLS {
-        let ledger = format!("{}.ledger", run / RUNS_A_LEDGER);
-        if run % RUNS_A_LEDGER == 0 {
+    let (mut lines, mut kills) = (0, 0);
+    for round in 0..ROUNDS {
+        let ledger = format!("{}.ledger", round / RUNS_A_LEDGER);
+        if round % RUNS_A_LEDGER == 0 {
             released.clear();
         }
-        let mut child = start(&folder, &["-", "--stream"], &ledger);
+        let started = Instant::now();
+        let mut streams: Vec<Stream> =
+            (0..AT_A_TIME).map(|_| Stream::start(&folder, &ledger, &text)).collect();
+        for (number, stream) in (0..).zip(&mut streams) {
+            let moment = moment(round * AT_A_TIME + number, Duration::from_millis(200));
+            std::thread::sleep(moment.saturating_sub(started.elapsed()));
+            kills += u32::from(kill(&mut stream.child));
+        }
+        for stream in streams {
+            let seen = stream.reader.join().unwrap();
+            drop(stream.writer.join());
+            let rows = seen.lines().skip(1).filter_map(|line| line.split_once(','));
+            let mut walks: Vec<&str> = rows.map(|row| row.0).collect();
+            lines += walks.len();
+            walks.sort_unstable();
+            walks.dedup();
+            for walk in walks {
+                *released.entry(walk.to_owned()).or_default() += 1;
+            }
+        }
+        assert_charged(&folder.path(&ledger), &released, round);
+    }
+    println!("{kills} runs killed, {lines} lines seen");
+    assert_eq!(kills, ROUNDS * AT_A_TIME, "a run whose input is open goes on");
+    assert!(lines > 0, "no run was killed while it released");
+}
+
+/// A run on a pipe that stays open.
+struct Stream {
+    child: Child,
+    writer: JoinHandle<ChildStdin>,
+    reader: JoinHandle<String>,
+}
+
+impl Stream {
+    fn start(folder: &Folder, ledger: &str, text: &str) -> Self {
+        let mut child = start(folder, &["-", "--stream"], ledger);
         let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let rows = text.to_owned();
         // The pipe closes under the writer when the run is killed.
-        let rows = text.clone();
         let writer = std::thread::spawn(move || {
             let _ = input.write_all(rows.as_bytes());
             input
@@ -139,20 +180,6 @@ fn a_walk_seen_in_a_stream_was_charged() {
             output.read_to_end(&mut seen).unwrap();
             String::from_utf8(seen).unwrap()
         });
-        std::thread::sleep(moment(run, Duration::from_millis(150)));
-        assert!(kill(&mut child), "a run whose input is open goes on");
-        let seen = reader.join().unwrap();
-        drop(writer.join());
-        let mut walks: Vec<&str> =
-            seen.lines().skip(1).filter_map(|line| line.split_once(',')).map(|row| row.0).collect();
-        lines += walks.len();
-        walks.sort_unstable();
-        walks.dedup();
-        for walk in walks {
-            *released.entry(walk.to_owned()).or_default() += 1;
-        }
-        assert_charged(&folder.path(&ledger), &released, run);
+        Self { child, writer, reader }
     }
-    println!("{KILLS} runs killed, {lines} lines seen");
-    assert!(lines > 0, "no run was killed while it released");
 }

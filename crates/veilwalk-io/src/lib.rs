@@ -44,7 +44,6 @@ mod columns;
 mod compression;
 mod early_sync;
 mod initial_file;
-mod ledger;
 mod lines;
 mod making;
 mod manifest;
@@ -64,7 +63,6 @@ mod write_error;
 pub use chain_file::{read_chain, read_chain_from, write_chain};
 pub use compression::Compression;
 pub use initial_file::{read_initial, read_initial_from};
-pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerScope, is_ledger};
 pub use making::MakingError;
 pub use manifest::{
     BlockPart, ChainPart, Counts, FinishedRelease, GuaranteePart, Hashing, Manifest, MechanismPart,
@@ -78,8 +76,8 @@ pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput, remove_unfinished_files};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
-    Charge, Grouping, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage, Releasing, Tally,
-    UnknownStates, WalkInput, WalkRelease, Watch, release_rows,
+    Charge, Grouping, NewWalk, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage,
+    Releasing, Tally, UnknownStates, WalkInput, WalkRelease, Watch, release_rows,
 };
 pub use release_writer::ReleaseWriter;
 pub use verify::{VerifyError, count_release, verify_release};

@@ -97,6 +97,13 @@ impl<R: Read> Lines<R> {
         Ok(self.held.then_some(self.text.as_str()))
     }
 
+    /// The next line, if all of it has been read and it is not blank.
+    pub(crate) fn waiting(&self) -> Option<&[u8]> {
+        let read = if self.held { self.text.as_bytes() } else { self.input.buffer() };
+        let line = &read[..=memchr::memchr(b'\n', read)?];
+        (!is_blank(line)).then_some(line)
+    }
+
     /// The current line, with its ending.
     pub(crate) fn text(&self) -> &str {
         &self.text
@@ -141,10 +148,14 @@ impl<R: Read> Lines<R> {
         Ok(true)
     }
 
-    /// Tabs do not count as blank: in a table they are empty fields.
     fn is_blank(&self) -> bool {
-        self.text.bytes().all(|b| matches!(b, b' ' | b'\r' | b'\n'))
+        is_blank(self.text.as_bytes())
     }
+}
+
+/// Tabs do not count as blank: in a table they are empty fields.
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|byte| matches!(byte, b' ' | b'\r' | b'\n'))
 }
 
 #[cfg(test)]

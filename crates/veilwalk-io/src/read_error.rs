@@ -343,6 +343,19 @@ pub enum ReadErrorKind {
         /// Whether each walk is one row.
         one_row: bool,
     },
+    /// A walk of two people.
+    #[error(
+        "the walk {name:?} belongs to {second:?} here and to {first:?} before; a walk has one person, \
+         so give walks of different people different names"
+    )]
+    OtherPerson {
+        /// The name of the trajectory.
+        name: String,
+        /// Whose it was.
+        first: String,
+        /// Whose it is here.
+        second: String,
+    },
     /// A walk that cannot be released as a whole.
     #[error("the walk {name:?}: {problem}")]
     Walk {

@@ -34,6 +34,11 @@ pub struct ReleaseWriter<W: Write> {
 }
 
 impl<W: Write> ReleaseWriter<W> {
+    /// How many kept columns it writes.
+    pub(crate) fn kept_columns(&self) -> usize {
+        self.kept
+    }
+
     const BUFFER: usize = 1 << 16;
 
     /// Starts a release with these kept columns; the header of CSV is written here. Messages call

@@ -168,13 +168,16 @@ fn keep_to(
             let counted = |charged| limit.window.is_none_or(|window| window.covers(charged, now));
             let before = past.get(person).map_or(&[][..], Vec::as_slice);
             let before = || before.iter().filter(|(at, _)| counted(*at)).map(|(_, terms)| terms);
-            let (unit, spent, cost) = spent_and_cost(own, terms, count, before()).map_err(|why| {
-                let person = person.to_owned();
-                match why {
-                    NoSum::NotCountable => Problem::NotCountable { person, unit: own.to_string() },
-                    NoSum::TooMuch => Problem::TooMuch { person },
-                }
-            })?;
+            let (unit, spent, cost) =
+                spent_and_cost(own, terms, count, before()).map_err(|why| {
+                    let person = person.to_owned();
+                    match why {
+                        NoSum::NotCountable => {
+                            Problem::NotCountable { person, unit: own.to_string() }
+                        }
+                        NoSum::TooMuch => Problem::TooMuch { person },
+                    }
+                })?;
             let all = add(spent, cost);
             if !matches!(all, Ok(all) if all <= limit.budget) {
                 more += usize::from(over.is_some());

@@ -93,7 +93,10 @@ impl Row {
     pub(crate) fn entry(self) -> Result<(Entry, [u8; 32]), Problem> {
         let hash = self.hash();
         if self.checksum != hash[..16] {
-            return Err(Problem::Damaged(format!("the record of {:?} has a wrong checksum", self.walk)));
+            return Err(Problem::Damaged(format!(
+                "the record of {:?} has a wrong checksum",
+                self.walk
+            )));
         }
         let entry = self.decoded().ok_or_else(|| {
             Problem::Damaged("a record holds something that this version cannot read".to_owned())

@@ -64,7 +64,8 @@ impl Ledger {
             return Self::on_server(&location, true);
         }
         if !location.exists() {
-            Sqlite::make(&location).map_err(|problem| problem.of(&location.display().to_string()))?;
+            Sqlite::make(&location)
+                .map_err(|problem| problem.of(&location.display().to_string()))?;
         }
         Self::open_existing(location)
     }

@@ -64,11 +64,14 @@
 mod charge;
 mod entry;
 mod error;
+#[cfg(test)]
+mod flips;
 mod ledger;
 #[cfg(feature = "migrate")]
 mod old;
 #[cfg(feature = "postgres")]
 mod postgresql;
+mod shown;
 mod sqlite;
 mod store;
 pub mod total;
@@ -80,5 +83,6 @@ pub use error::{LedgerError, Problem};
 pub use ledger::{Kept, Ledger, Spending, is_server};
 #[cfg(feature = "migrate")]
 pub use old::{Migrated, migrate};
+pub use shown::shown;
 pub use sqlite::is_ledger;
 pub use window::{Window, WindowError};

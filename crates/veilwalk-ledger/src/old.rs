@@ -92,7 +92,8 @@ fn read(path: &Path) -> Result<(Terms, Vec<(String, Epsilon, u64)>), Problem> {
         Ok(value.map(|v| v.value().to_owned()).unwrap_or_default())
     };
     let (unit, chain) = (part("unit")?, part("chain")?);
-    let unread = |what: &str| Problem::Damaged(format!("it counts in {what:?}, which cannot be read"));
+    let unread =
+        |what: &str| Problem::Damaged(format!("it counts in {what:?}, which cannot be read"));
     let chain = hash_of(&chain).ok_or_else(|| unread(&chain))?;
     let unit = unit_of(&unit).ok_or_else(|| unread(&unit))?;
     let mut release = [0; 16];
@@ -124,7 +125,8 @@ fn unit_of(text: &str) -> Option<Unit> {
         let number = rest.strip_suffix(" nats").or_else(|| rest.strip_suffix(" nat"))?;
         return Some(Unit::Radius(number.parse::<Radius>().ok()?));
     }
-    let number = text.strip_suffix(" substitutions").or_else(|| text.strip_suffix(" substitution"))?;
+    let number =
+        text.strip_suffix(" substitutions").or_else(|| text.strip_suffix(" substitution"))?;
     Some(Unit::Substitutions(number.parse::<NonZeroU32>().ok()?))
 }
 
@@ -194,7 +196,9 @@ mod tests {
         std::fs::write(&old, "not a ledger").unwrap();
         assert!(migrate(&old, &new).unwrap_err().to_string().contains("not a ledger"));
         assert!(!new.exists());
-        for (text, shown) in [("2 substitutions", "2 substitutions"), ("1 substitution", "1 substitution")] {
+        for (text, shown) in
+            [("2 substitutions", "2 substitutions"), ("1 substitution", "1 substitution")]
+        {
             assert_eq!(unit_of(text).unwrap().to_string(), shown);
         }
     }

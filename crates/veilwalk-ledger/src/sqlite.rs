@@ -180,9 +180,14 @@ impl Sqlite {
         self.connection.as_mut().expect("open until it is dropped")
     }
 
+    /// Writes pages before a transaction ends, as large ones do.
+    #[cfg(test)]
+    pub(crate) fn spill_early(&mut self) {
+        self.connection().pragma_update(None, "cache_size", 5).unwrap();
+    }
+
     fn run(&mut self, behavior: TransactionBehavior, work: Work<'_>) -> Result<(), Problem> {
-        let transaction =
-            self.connection().transaction_with_behavior(behavior).map_err(problem)?;
+        let transaction = self.connection().transaction_with_behavior(behavior).map_err(problem)?;
         work(&mut &*transaction)?;
         transaction.commit().map_err(problem)
     }
@@ -236,7 +241,9 @@ impl Store for Sqlite {
             transaction.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(problem)
         };
         let word = |name: &str| {
-            transaction.pragma_query_value(None, name, |row| row.get::<_, String>(0)).map_err(problem)
+            transaction
+                .pragma_query_value(None, name, |row| row.get::<_, String>(0))
+                .map_err(problem)
         };
         let schema = schema_of(&transaction).map_err(problem)?;
         if number("application_id")? != APPLICATION {
@@ -281,7 +288,8 @@ type Schema = Vec<[Option<String>; 4]>;
 fn schema_of(connection: &Connection) -> rusqlite::Result<Schema> {
     let sql = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
     let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map((), |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?;
+    let rows =
+        statement.query_map((), |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?;
     rows.collect()
 }
 
@@ -347,7 +355,8 @@ impl Records for &Connection {
     }
 
     fn of_persons(&mut self, persons: &[&str]) -> Result<Vec<Entry>, Problem> {
-        let sql = format!("SELECT {COLUMNS} FROM entry INDEXED BY entry_by_person WHERE person = ?1");
+        let sql =
+            format!("SELECT {COLUMNS} FROM entry INDEXED BY entry_by_person WHERE person = ?1");
         let mut statement = self.prepare_cached(&sql).map_err(problem)?;
         let mut found = Vec::new();
         for person in persons {

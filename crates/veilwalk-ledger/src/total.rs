@@ -88,7 +88,11 @@ impl CountedIn {
                 } else if terms.linear {
                     let per_nat = own.value().inverse().ok_or(NoSum::TooMuch)?;
                     let share = asked.value().multiply_rounding_up(per_nat);
-                    Some(share.and_then(|s| epsilon.multiply_rounding_up(s)).ok_or(NoSum::TooMuch)?)
+                    Some(
+                        share
+                            .and_then(|s| epsilon.multiply_rounding_up(s))
+                            .ok_or(NoSum::TooMuch)?,
+                    )
                 } else {
                     None
                 }
@@ -191,7 +195,11 @@ mod tests {
     #[test]
     fn radii_are_counted_in_each_other() {
         let (small, large) = (radius("1", "2"), radius("0.5", "3"));
-        assert_eq!(cost(&large, &small), Some(number("0.5")), "a larger radius covers a smaller one");
+        assert_eq!(
+            cost(&large, &small),
+            Some(number("0.5")),
+            "a larger radius covers a smaller one"
+        );
         assert_eq!(cost(&small, &large), Some(number("1.5")), "k radii cost k times");
         let audited = Terms { linear: false, ..small };
         assert_eq!(cost(&audited, &large), None);
@@ -204,7 +212,8 @@ mod tests {
 
     #[test]
     fn substitutions_are_counted_in_groups() {
-        let (one, two, five) = (substitutions("1", 1), substitutions("1", 2), substitutions("1", 5));
+        let (one, two, five) =
+            (substitutions("1", 1), substitutions("1", 2), substitutions("1", 5));
         assert_eq!(cost(&five, &two), Some(number("1")));
         assert_eq!(cost(&two, &five), Some(number("3")), "two, four, five");
         assert_eq!(cost(&one, &five), Some(number("5")));
@@ -220,13 +229,22 @@ mod tests {
         assert_eq!(largest(&all), CountedIn::ReplacedStates);
         assert_eq!(total(largest(&all), &all), Ok((CountedIn::ReplacedStates, number("10"))));
         let audited = [radius("1", "2"), radius("1", "3")].map(|t| Terms { linear: false, ..t });
-        assert_eq!(total(largest(&audited), &audited), Ok((CountedIn::ReplacedStates, number("18"))));
+        assert_eq!(
+            total(largest(&audited), &audited),
+            Ok((CountedIn::ReplacedStates, number("18")))
+        );
         let unknown = [Terms { one_state: None, ..all[0] }, all[1]];
         assert_eq!(total(largest(&unknown), &unknown), Err(NoSum::NotCountable));
         let huge = [radius("999999", "2"), radius("2", "2")];
         let sum = total(largest(&huge), &huge).map(|(_, sum)| sum);
         assert_eq!(sum, Ok(number("1000001")));
-        let beyond = Terms { promise: Promise { epsilon: "18446744073709551615/1".parse().unwrap(), ..all[0].promise }, ..all[0] };
+        let beyond = Terms {
+            promise: Promise {
+                epsilon: "18446744073709551615/1".parse().unwrap(),
+                ..all[0].promise
+            },
+            ..all[0]
+        };
         assert_eq!(total(largest(&[beyond, beyond]), &[beyond, beyond]), Err(NoSum::TooMuch));
     }
 }

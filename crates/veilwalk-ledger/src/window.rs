@@ -13,7 +13,9 @@ pub struct Window {
 
 /// Why a text is not a window.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0:?} is not a span of time; write a whole number of days, hours or minutes, such as 30d, 12h or 90m")]
+#[error(
+    "{0:?} is not a span of time; write a whole number of days, hours or minutes, such as 30d, 12h or 90m"
+)]
 pub struct WindowError(String);
 
 const UNITS: [(u64, char); 5] =
@@ -71,10 +73,14 @@ mod tests {
 
     #[test]
     fn spans_are_read_and_written() {
-        for (text, shown) in [("30d", "30d"), ("2w", "14d"), ("90m", "90m"), (" 24h ", "1d"), ("5s", "5s")] {
+        for (text, shown) in
+            [("30d", "30d"), ("2w", "14d"), ("90m", "90m"), (" 24h ", "1d"), ("5s", "5s")]
+        {
             assert_eq!(text.parse::<Window>().unwrap().to_string(), shown);
         }
-        for text in ["", "d", "30", "0d", "-1d", "1.5d", "1y", "99999999999999999999d", "9999999w", "é"] {
+        for text in
+            ["", "d", "30", "0d", "-1d", "1.5d", "1y", "99999999999999999999d", "9999999w", "é"]
+        {
             assert!(text.parse::<Window>().is_err(), "{text}");
         }
     }

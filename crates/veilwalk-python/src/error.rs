@@ -30,7 +30,7 @@ create_exception!(
     veilwalk,
     LedgerError,
     VeilwalkError,
-    "A ledger that cannot be used, or a walk that has not enough of its budget left."
+    "A ledger that cannot be used, or a person who has not enough of the budget left."
 );
 create_exception!(
     veilwalk,
@@ -47,7 +47,11 @@ create_exception!(
 
 /// A message of the library, with what is done in Python in place of what the command line calls for.
 pub(crate) fn in_python(message: impl Display) -> String {
-    const WORDS: [(&str, &str); 7] = [
+    const WORDS: [(&str, &str); 8] = [
+        (
+            "`veilwalk ledger migrate OLD -o NEW`",
+            "the command `veilwalk ledger migrate OLD -o NEW`",
+        ),
         ("--normalize", "normalize=True"),
         ("--largest-component", "largest_component=True"),
         ("`head -c 32 /dev/urandom`", "secrets.token_bytes(32)"),

@@ -1,19 +1,20 @@
 //! The files that the command line reads and writes too: models, mechanisms, ledgers, manifests.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use serde_json::json;
-use veilwalk::guarantee::Cover;
+use veilwalk::guarantee::{Cover, Price};
 use veilwalk::mechanism::Budget;
 use veilwalk::model::Certified;
 use veilwalk::random::SourceKind;
-use veilwalk::rational::Rational;
+use veilwalk::{ReleaseId, Start};
 use veilwalk_io::{
-    FinishedRelease, Ledger, LedgerScope, Manifest, MechanismFile, count_release, hash_file,
-    is_ledger, verify_release, write_model,
+    FinishedRelease, Manifest, MechanismFile, Releasing, count_release, hash_file, verify_release,
+    write_model,
 };
+use veilwalk_ledger::{Ledger, Limit, Terms, Window, is_ledger};
 
 use crate::chain::Chain;
 use crate::choice::Asked;
@@ -123,71 +124,121 @@ pub(crate) fn read_mechanism(py: Python<'_>, path: PathBuf, chain: &Chain) -> Py
 #[derive(Clone, Debug)]
 pub(crate) struct Charge {
     path: PathBuf,
-    scope: LedgerScope,
-    epsilon: Rational,
-    budget: Option<Rational>,
+    terms: Terms,
+    limit: Option<Limit>,
+    /// Whose walk each is, by its name. Where there is none, every walk is its own person.
+    persons: Option<HashMap<String, String>>,
+}
+
+/// How a ledger is to be charged.
+pub(crate) struct AskedCharge<'a> {
+    pub(crate) path: PathBuf,
+    pub(crate) budget: Option<&'a str>,
+    pub(crate) window: Option<&'a str>,
+    pub(crate) persons: Option<HashMap<String, String>>,
 }
 
 impl Charge {
     pub(crate) fn new(
         mechanism: &Mechanism,
-        path: PathBuf,
-        budget: Option<&str>,
+        releasing: &Releasing,
+        release: Option<ReleaseId>,
+        start: Start,
+        asked: AskedCharge<'_>,
     ) -> PyResult<Self> {
-        let budget =
-            budget.map(|text| text.parse::<Budget>().map(Budget::value).map_err(parameter_error));
-        let promise = mechanism.promise;
-        Ok(Self {
-            path,
-            scope: LedgerScope {
-                chain: mechanism.mechanism.model().hash().to_string(),
-                unit: promise.unit.to_string(),
-            },
-            epsilon: promise.epsilon.value(),
-            budget: budget.transpose()?,
-        })
+        let AskedCharge { path, budget, window, persons } = asked;
+        let budget = budget.map(str::parse::<Budget>).transpose().map_err(parameter_error)?;
+        let window = window.map(str::parse::<Window>).transpose();
+        let window = window.map_err(|error| parameter_error(format!("window: {error}")))?;
+        let price = match releasing {
+            Releasing::Steps(_) => mechanism.price(),
+            Releasing::Blocks(blocks) => Price::of_blocks(blocks),
+        };
+        let price = price.ok_or_else(|| parameter_error("the mechanism makes no promise"))?;
+        let release = release.map_or_else(ReleaseId::random, Ok);
+        let release = release.map_err(|error| VeilwalkError::new_err(error.to_string()))?;
+        let terms = Terms {
+            release: release.to_bytes(),
+            promise: price.promise,
+            chain: mechanism.mechanism.model().hash(),
+            one_state: price.one_state,
+            linear: price.linear,
+            start_disclosed: start == Start::First,
+        };
+        let limit = budget.map(|budget| Limit { budget: budget.value(), window });
+        Ok(Self { path, terms, limit, persons })
     }
 
     /// Charges these walks; nothing may be released before it returns.
-    pub(crate) fn charge<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> PyResult<()> {
-        // The file is open for one at a time, and the threads of one process wait for each other.
-        static ONE: Mutex<()> = Mutex::new(());
-        let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let ledger = Ledger::open(&self.path, &self.scope);
-        let charged = ledger.and_then(|l| l.charge(names, self.epsilon, self.budget));
-        charged.map_err(ledger_error)
+    pub(crate) fn charge(&self, walks: &[(Cow<'_, str>, Option<[u8; 16]>)]) -> PyResult<()> {
+        let charges = walks.iter().map(|(name, digest)| {
+            let charge = veilwalk_ledger::Charge::of_walk(name).digest(*digest);
+            let Some(persons) = &self.persons else { return Ok(charge) };
+            let person = persons.get(&**name).ok_or_else(|| {
+                parameter_error(format!("person: it does not say whose walk {name:?} is"))
+            })?;
+            Ok(charge.person(person))
+        });
+        let charges = charges.collect::<PyResult<Vec<_>>>()?;
+        let ledger = Ledger::open(&self.path);
+        let charged = ledger.and_then(|ledger| ledger.charge(&self.terms, &charges, self.limit));
+        charged.map(|_| ()).map_err(ledger_error)
     }
 }
 
 /// Charges one release of each of these walks under a mechanism.
 #[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn charge_ledger(
     py: Python<'_>,
     path: PathBuf,
     mechanism: &Mechanism,
     names: Vec<String>,
+    persons: Option<HashMap<String, String>>,
     budget: Option<&str>,
+    window: Option<&str>,
+    release_id: Option<&str>,
+    first_disclosed: bool,
+    block: Option<&str>,
+    longest_walk: Option<u64>,
 ) -> PyResult<()> {
-    let charge = Charge::new(mechanism, path, budget)?;
-    interrupt::run(py, move |_| charge.charge(names.iter().map(String::as_str)))
+    let (releasing, _, _) = mechanism.releasing(py, block, longest_walk)?;
+    let release = release_id.map(str::parse::<ReleaseId>).transpose();
+    let release = release.map_err(|error| parameter_error(format!("release_id: {error}")))?;
+    let start = if first_disclosed { Start::First } else { Start::Initial };
+    let asked = AskedCharge { path, budget, window, persons };
+    let charge = Charge::new(mechanism, &releasing, release, start, asked)?;
+    interrupt::run(py, move |_| {
+        let walks: Vec<_> = names.into_iter().map(|name| (Cow::Owned(name), None)).collect();
+        charge.charge(&walks)
+    })
 }
 
 /// What a ledger has, as JSON.
 #[pyfunction]
-pub(crate) fn read_ledger(path: PathBuf) -> PyResult<String> {
-    let ledger = Ledger::open_existing(&path).map_err(ledger_error)?;
-    let (scope, entries) =
-        (ledger.scope().map_err(ledger_error)?, ledger.entries().map_err(ledger_error)?);
-    let entry = |entry: veilwalk_io::LedgerEntry| {
-        let spent = json!({
-            "epsilon": entry.spent.as_f64(),
-            "exact": entry.spent.to_string(),
-            "releases": entry.releases,
-        });
-        (entry.trajectory, spent)
-    };
-    let walks: serde_json::Map<_, _> = entries.into_iter().map(entry).collect();
-    Ok(json!({ "chain": scope.chain, "unit": scope.unit, "spent": walks }).to_string())
+pub(crate) fn read_ledger(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    interrupt::run(py, move |_| {
+        let ledger = Ledger::open_existing(&path).map_err(ledger_error)?;
+        veilwalk_ledger::shown(&ledger, None).map(|shown| shown.to_string()).map_err(ledger_error)
+    })
+}
+
+/// Keeps a budget in a ledger, or takes it away.
+#[pyfunction]
+pub(crate) fn set_ledger_budget(
+    py: Python<'_>,
+    path: PathBuf,
+    budget: Option<&str>,
+    window: Option<&str>,
+) -> PyResult<()> {
+    let budget = budget.map(str::parse::<Budget>).transpose().map_err(parameter_error)?;
+    let window = window.map(str::parse::<Window>).transpose();
+    let window = window.map_err(|error| parameter_error(format!("window: {error}")))?;
+    interrupt::run(py, move |_| {
+        let ledger = Ledger::open(&path).map_err(ledger_error)?;
+        let limit = budget.map(|budget| Limit { budget: budget.value(), window });
+        ledger.set_budget(limit).map_err(ledger_error)
+    })
 }
 
 /// Writes the manifest of a release that is in a file, after a look at all of it.

@@ -38,7 +38,7 @@ mod _native {
     #[pymodule_export]
     use super::files::{
         charge_ledger, compile_chain, compile_mechanism, read_ledger, read_mechanism,
-        save_mechanism, verify, write_manifest,
+        save_mechanism, set_ledger_budget, verify, write_manifest,
     };
     #[pymodule_export]
     use super::lists::{release_lists, release_numbers};

@@ -33,7 +33,7 @@ pub(crate) fn release_lists<'py>(
     let (naming, mut states) = (read.naming.unwrap_or(Naming::Text), read.states);
     let values = manner.labels.python_values(py, naming)?;
     let (states, bounds) = interrupt::run_with_threads(py, threads, move |stop| {
-        admit(&manner, &names, &bounds)?;
+        admit(&manner, &names, &bounds, &states)?;
         release(&manner, &|walk| names[walk].as_str().into(), &bounds, &mut states, stop)?;
         Ok::<_, PyErr>((states, bounds))
     })?;
@@ -48,9 +48,9 @@ pub(crate) fn release_lists<'py>(
 }
 
 /// Lets walks of these names in, which lie between these bounds.
-fn admit(manner: &Manner, names: &[String], bounds: &[usize]) -> PyResult<()> {
+fn admit(manner: &Manner, names: &[String], bounds: &[usize], states: &[u32]) -> PyResult<()> {
     let walks = names.iter().zip(bounds.windows(2));
-    manner.admit(walks.map(|(name, ends)| (name.as_str().into(), ends[1] - ends[0])))
+    manner.admit(walks.map(|(name, ends)| (name.as_str().into(), &states[ends[0]..ends[1]])))
 }
 
 /// Lists of states being read.
@@ -118,7 +118,7 @@ pub(crate) fn release_numbers<'py>(
             })
         });
         let mut states = found.collect::<PyResult<Vec<u32>>>()?;
-        admit(&manner, &names, &bounds)?;
+        admit(&manner, &names, &bounds, &states)?;
         release(&manner, &|walk| names[walk].as_str().into(), &bounds, &mut states, stop)?;
         Ok::<_, PyErr>(states.iter().map(|&state| values[state as usize]).collect::<Vec<i64>>())
     })?;

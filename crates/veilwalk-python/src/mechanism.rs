@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use veilwalk::guarantee::{
-    self, AuditPlan, BlockEffort, BlockGuarantee, Calibrated, Effort, Guarantee, StepSampler,
-    audit, audited_loss,
+    self, AuditPlan, BlockEffort, BlockGuarantee, Calibrated, Effort, Guarantee, Price,
+    StepSampler, audit, audited_loss,
 };
 use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
 use veilwalk::{Promise, Source, Start, StateId};
@@ -30,6 +30,7 @@ pub(crate) struct Mechanism {
     asked: Asked,
     calibration: Option<Calibrated>,
     empty: OnceLock<Option<String>>,
+    price: OnceLock<Option<Price>>,
     /// The blocks that were asked for last, which are likely to be asked for again.
     blocks: Mutex<Option<Arc<BlockMechanism>>>,
     #[pyo3(get)]
@@ -37,6 +38,11 @@ pub(crate) struct Mechanism {
 }
 
 impl Mechanism {
+    /// What a ledger has to know of releases step by step.
+    pub(crate) fn price(&self) -> Option<Price> {
+        *self.price.get_or_init(|| Price::of_steps(&self.mechanism))
+    }
+
     /// Makes what was chosen, which may take long.
     pub(crate) fn made(
         py: Python<'_>,
@@ -59,6 +65,7 @@ impl Mechanism {
             asked,
             calibration,
             empty: OnceLock::new(),
+            price: OnceLock::new(),
             blocks: Mutex::new(None),
             name,
         })

@@ -5,6 +5,7 @@
 //! neither the batches nor the number of threads show in the release.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use veilwalk::{Start, StateId};
 use veilwalk_io::Releasing;
 
 use crate::error::{VeilwalkError, WalkError, parameter_error};
-use crate::files::Charge;
+use crate::files::{AskedCharge, Charge};
 use crate::interrupt::Stop;
 use crate::labels::Labels;
 use crate::mechanism::Mechanism;
@@ -117,19 +118,36 @@ impl Manner {
         longest_walk: Option<u64>,
         ledger: Option<PathBuf>,
         budget: Option<&str>,
+        window: Option<&str>,
+        persons: Option<HashMap<String, String>>,
     ) -> PyResult<Self> {
         if ledger.is_none() && budget.is_some() {
             return Err(parameter_error(
-                "budget: it is what a walk may spend in a ledger; give one",
+                "budget: it is what a person may spend in a ledger; give one",
             ));
         }
+        if budget.is_none() && window.is_some() {
+            return Err(parameter_error(
+                "window: it is how far a budget looks back; give budget= too",
+            ));
+        }
+        if ledger.is_none() && persons.is_some() {
+            return Err(parameter_error(
+                "person: it is who is charged in a ledger; give ledger= too",
+            ));
+        }
+        let start = mechanism.start(start)?;
         let (releasing, _, _) = mechanism.releasing(py, block, longest_walk)?;
+        let charge = ledger.map(|path| {
+            let asked = AskedCharge { path, budget, window, persons };
+            Charge::new(mechanism, &releasing, source.0.release_id(), start, asked)
+        });
         Ok(Self {
+            charge: charge.transpose()?,
             releasing,
             labels: mechanism.labels.clone(),
             source: source.0.clone(),
-            start: mechanism.start(start)?,
-            charge: ledger.map(|path| Charge::new(mechanism, path, budget)).transpose()?,
+            start,
         })
     }
 
@@ -146,9 +164,9 @@ pub(crate) type Names<'n> = dyn Fn(usize) -> Cow<'n, str> + Sync + 'n;
 impl Manner {
     /// Refuses walks that are too long to be released, and charges all others that have a state.
     /// Nothing may be released before.
-    pub(crate) fn admit<'n>(
+    pub(crate) fn admit<'n, 's>(
         &self,
-        walks: impl IntoIterator<Item = (Cow<'n, str>, usize)>,
+        walks: impl IntoIterator<Item = (Cow<'n, str>, &'s [u32])>,
     ) -> PyResult<()> {
         let longest = match &self.releasing {
             Releasing::Blocks(blocks) => match blocks.length() {
@@ -160,22 +178,59 @@ impl Manner {
         if longest.is_none() && self.charge.is_none() {
             return Ok(());
         }
-        let mut names = Vec::new();
+        let digests = Digests::new(self)?;
+        let mut admitted = Vec::new();
         for (name, states) in walks {
             if let Some(longest) = longest
-                && states.saturating_sub(1) > longest as usize
+                && states.len().saturating_sub(1) > longest as usize
             {
                 let error = PushError::TooLong { longest };
                 return Err(NotReleased::Refused(name.into_owned(), error).into());
             }
-            if states > 0 {
-                names.push(name);
+            if !states.is_empty() {
+                let digest = digests.of(&name, states);
+                admitted.push((name, digest));
             }
         }
         match &self.charge {
-            Some(charge) if !names.is_empty() => charge.charge(names.iter().map(|name| &**name)),
+            Some(charge) if !admitted.is_empty() => charge.charge(&admitted),
             _ => Ok(()),
         }
+    }
+}
+
+/// Digests real walks for the ledger: a release that is repeated is told from another by them.
+enum Digests {
+    None,
+    Steps(Releaser),
+    Blocks(BlockReleaser),
+}
+
+impl Digests {
+    fn new(manner: &Manner) -> PyResult<Self> {
+        if manner.charge.is_none() || manner.source.release_id().is_none() {
+            return Ok(Self::None);
+        }
+        let (source, start) = (&manner.source, manner.start);
+        let made = match &manner.releasing {
+            Releasing::Steps(mechanism) => {
+                Releaser::new(mechanism.clone(), source, start).map(Self::Steps)
+            }
+            Releasing::Blocks(mechanism) => {
+                BlockReleaser::new(mechanism.clone(), source, start).map(Self::Blocks)
+            }
+        };
+        made.map_err(|error| VeilwalkError::new_err(error.to_string()))
+    }
+
+    fn of(&self, name: &str, states: &[u32]) -> Option<[u8; 16]> {
+        let mut digest = match self {
+            Self::None => return None,
+            Self::Steps(releaser) => releaser.walk_digest(name)?,
+            Self::Blocks(releaser) => releaser.walk_digest(name)?,
+        };
+        states.iter().for_each(|&state| digest.push(StateId::new(state as usize)));
+        Some(digest.so_far().to_bytes())
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) fn release_long(
         let mut states = groups.gather(reals);
         let names = |walk: usize| groups.names[walk].as_str().into();
         let walks = groups.bounds.windows(2).enumerate();
-        manner.admit(walks.map(|(walk, ends)| (names(walk), ends[1] - ends[0])))?;
+        manner.admit(walks.map(|(walk, ends)| (names(walk), &states[ends[0]..ends[1]])))?;
         release(&manner, &names, &groups.bounds, &mut states, stop)?;
         let numbers = step.is_none().then(|| groups.step_numbers());
         let states = groups.scatter(states);
@@ -243,9 +243,9 @@ pub(crate) fn release_list_column(
             Some(names) => Cow::Borrowed(names[walk].as_str()),
             None => walk.to_string().into(),
         };
-        manner.admit(read.iter().flat_map(|(_, lists, _, row)| {
+        manner.admit(read.iter().flat_map(|(_, lists, states, row)| {
             let walks = lists.bounds.windows(2).enumerate();
-            walks.map(move |(walk, ends)| (name(row + walk), ends[1] - ends[0]))
+            walks.map(move |(walk, ends)| (name(row + walk), &states[ends[0]..ends[1]]))
         }))?;
         let mut written = Vec::with_capacity(read.len());
         for (chunk, lists, mut states, row) in read {

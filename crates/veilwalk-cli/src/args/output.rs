@@ -7,7 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use veilwalk_io::{Manifest, is_ledger};
+use veilwalk_io::Manifest;
+use veilwalk_ledger::is_ledger;
 
 use crate::terminal;
 

@@ -137,9 +137,18 @@ impl ReleaseProgress {
     }
 }
 
-/// Called with the names of walks before anything of them is released; an error ends the release.
+/// A walk that is met for the first time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewWalk<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Whose it is, where that is read ([`release_rows`]).
+    pub person: Option<&'a str>,
+}
+
+/// Called with walks before anything of them is released; an error ends the release.
 pub type Charge<'a> =
-    dyn Fn(&[&str]) -> Result<(), Box<dyn Error + Send + Sync>> + Send + Sync + 'a;
+    dyn Fn(&[NewWalk<'_>]) -> Result<(), Box<dyn Error + Send + Sync>> + Send + Sync + 'a;
 
 /// Told how far a release has come, and may end it.
 pub type Watch<'a> = dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync + 'a;

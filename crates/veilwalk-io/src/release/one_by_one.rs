@@ -9,84 +9,233 @@ use veilwalk::{Chain, StateId};
 
 use super::parse::unknown_state;
 use super::{
-    Grouping, ReleaseError, ReleaseProgress, ReleaseStage, Releasing, Tally, UnknownStates,
-    WalkRelease,
+    Grouping, NewWalk, ReleaseError, ReleaseProgress, ReleaseStage, Releasing, Tally,
+    UnknownStates, WalkRelease,
 };
-use crate::read_error::{ReadError, ReadErrorKind};
+use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::release_writer::ReleaseWriter;
-use crate::walks::{Row, WalkReader};
+use crate::walks::WalkReader;
 use crate::write_error::WriteError;
 
-/// Releases walks row by row; what is released is sent on its way before the next row is read.
+/// At most so many rows are charged and answered together.
+const MOST_TOGETHER: usize = 1 << 13;
+
+/// Releases walks row by row; what is released is sent on its way before it waits for another row. Rows
+/// that are there already are charged together, so that a pipe that is full does not wait for the disk
+/// once for each walk.
+///
+/// If the reader keeps one column more than the writer writes, its last value is the walk's person.
 ///
 /// # Errors
 ///
-/// As [`WalkRelease::run`].
+/// As [`WalkRelease::run`]. Rows before the one that is wrong are released.
 pub fn release_rows<R: Read, W: Write>(
     release: &WalkRelease<'_>,
     mut reader: WalkReader<R>,
-    mut writer: ReleaseWriter<W>,
+    writer: ReleaseWriter<W>,
 ) -> Result<(Tally, W), ReleaseError> {
-    let (source, start) = (release.source, release.start);
-    let mut answering = match &release.releasing {
-        Releasing::Steps(mechanism) => {
-            Answering::Steps(Releaser::new(mechanism.clone(), source, start)?, HashMap::new())
-        }
-        Releasing::Blocks(mechanism) => {
-            Answering::Blocks(BlockReleaser::new(mechanism.clone(), source, start)?, HashMap::new())
-        }
-    };
-    let chain = release.releasing.chain();
-    let input = reader.name().to_owned();
-    let mut tally = Tally::default();
-    let mut last_real: HashMap<String, StateId> = HashMap::new();
-    let mut current: Option<String> = None;
-    let mut ended: HashSet<String> = HashSet::new();
-    let mut rows = 0;
-    while let Some(row) = reader.next_row()? {
-        let waiting = rows - tally.states;
-        let (states, stage) = (tally.states, ReleaseStage::Reading);
-        let progress = ReleaseProgress { bytes: 0, states, waiting, stage };
-        if (release.watch)(progress).is_break() {
-            return Err(ReleaseError::Stopped);
-        }
-        let Some(real) = chain.state(row.state) else {
-            if release.unknown_states == UnknownStates::Skip {
-                tally.skipped += 1;
-                continue;
+    let mut rows = Rows::new(release, &reader, writer)?;
+    let mut together = Vec::new();
+    loop {
+        // What is wrong is told after what came before it is released.
+        let ended = loop {
+            match rows.next(&mut reader) {
+                Ok(Some(row)) => together.push(row),
+                other => break Some(other),
             }
-            return Err(unknown_state(chain, &input, row.place, row.state).into());
+            if together.len() == MOST_TOGETHER || !reader.has_row_waiting() {
+                break None;
+            }
         };
-        if release.grouping == Grouping::Together && current.as_deref() != Some(row.trajectory) {
-            if let Some(before) = current.replace(row.trajectory.to_owned()) {
-                tally.states += answering.finish(&before, chain, &mut writer)?;
-                ended.insert(before);
+        rows.answer(&together)?;
+        together.clear();
+        match ended {
+            None => {}
+            Some(Ok(_)) => return rows.finish(),
+            Some(Err(error)) => return Err(error),
+        }
+    }
+}
+
+/// A row that waits to be answered.
+struct Taken {
+    place: Place,
+    name: String,
+    person: Option<String>,
+    real: StateId,
+    kept: Vec<String>,
+}
+
+/// A walk of which a row was answered.
+struct Seen {
+    last_real: StateId,
+    person: Option<String>,
+}
+
+/// A release row by row, under way.
+struct Rows<'a, W: Write> {
+    release: &'a WalkRelease<'a>,
+    answering: Answering,
+    writer: ReleaseWriter<W>,
+    input: String,
+    person_column: Option<String>,
+    tally: Tally,
+    seen: HashMap<String, Seen>,
+    current: Option<String>,
+    ended: HashSet<String>,
+    rows: u64,
+}
+
+impl<'a, W: Write> Rows<'a, W> {
+    fn new<R: Read>(
+        release: &'a WalkRelease<'a>,
+        reader: &WalkReader<R>,
+        writer: ReleaseWriter<W>,
+    ) -> Result<Self, ReleaseError> {
+        let (source, start) = (release.source, release.start);
+        let answering = match &release.releasing {
+            Releasing::Steps(mechanism) => {
+                Answering::Steps(Releaser::new(mechanism.clone(), source, start)?, HashMap::new())
             }
-            if ended.contains(row.trajectory) {
-                let name = row.trajectory.to_owned();
-                let kind = ReadErrorKind::WalkAgain { name, one_row: false };
-                return Err(ReadError::at(&input, row.place, kind).into());
+            Releasing::Blocks(mechanism) => {
+                let releaser = BlockReleaser::new(mechanism.clone(), source, start)?;
+                Answering::Blocks(releaser, HashMap::new())
+            }
+        };
+        let extra = reader.kept_columns().get(writer.kept_columns());
+        let person_column = extra.cloned();
+        let (tally, rows) = (Tally::default(), 0);
+        let (seen, current, ended) = (HashMap::new(), None, HashSet::new());
+        let input = reader.name().to_owned();
+        Ok(Self {
+            release,
+            answering,
+            writer,
+            input,
+            person_column,
+            tally,
+            seen,
+            current,
+            ended,
+            rows,
+        })
+    }
+
+    /// The next row that has a state of the chain.
+    fn next<R: Read>(&mut self, reader: &mut WalkReader<R>) -> Result<Option<Taken>, ReleaseError> {
+        let chain = self.release.releasing.chain();
+        while let Some(row) = reader.next_row()? {
+            let (states, stage) = (self.tally.states, ReleaseStage::Reading);
+            let waiting = self.rows - states;
+            let progress = ReleaseProgress { bytes: 0, states, waiting, stage };
+            if (self.release.watch)(progress).is_break() {
+                return Err(ReleaseError::Stopped);
+            }
+            let Some(real) = chain.state(row.state) else {
+                if self.release.unknown_states == UnknownStates::Skip {
+                    self.tally.skipped += 1;
+                    continue;
+                }
+                return Err(unknown_state(chain, &self.input, row.place, row.state).into());
+            };
+            let mut kept: Vec<String> = row.kept.map(str::to_owned).collect();
+            let person = self.person_column.as_ref().and_then(|_| kept.pop());
+            let (place, name) = (row.place, row.trajectory.to_owned());
+            if person.as_deref() == Some("") {
+                let column = self.person_column.clone().unwrap_or_default();
+                let kind = ReadErrorKind::EmptyField { column };
+                return Err(ReadError::at(&self.input, place, kind).into());
+            }
+            return Ok(Some(Taken { place, name, person, real, kept }));
+        }
+        Ok(None)
+    }
+
+    /// Charges and answers these rows, in order.
+    fn answer(&mut self, rows: &[Taken]) -> Result<(), ReleaseError> {
+        let mut new: Vec<NewWalk<'_>> = Vec::new();
+        if self.release.charge.is_some() {
+            let mut names = HashSet::new();
+            for row in rows.iter().filter(|row| !self.seen.contains_key(&row.name)) {
+                if names.insert(row.name.as_str()) {
+                    new.push(row.new_walk());
+                }
             }
         }
-        match last_real.get_mut(row.trajectory) {
-            Some(previous) => {
-                tally.infeasible += u64::from(!chain.allows(*previous, real));
-                *previous = real;
+        // If they cannot be charged together, those that can be by themselves still are, up to the
+        // first that cannot.
+        let together = new.len() > 1 && self.charge(&new).is_ok();
+        for row in rows {
+            self.answer_one(row, together)?;
+        }
+        Ok(self.writer.flush()?)
+    }
+
+    fn charge(&self, new: &[NewWalk<'_>]) -> Result<(), ReleaseError> {
+        self.release.charge.map_or(Ok(()), |charge| charge(new).map_err(ReleaseError::Charge))
+    }
+
+    fn answer_one(&mut self, row: &Taken, charged: bool) -> Result<(), ReleaseError> {
+        let chain = self.release.releasing.chain();
+        let together = self.release.grouping == Grouping::Together;
+        if together && self.current.as_deref() != Some(&*row.name) {
+            if let Some(before) = self.current.replace(row.name.clone()) {
+                self.tally.states += self.answering.finish(&before, chain, &mut self.writer)?;
+                self.ended.insert(before);
+            }
+            if self.ended.contains(&row.name) {
+                let kind = ReadErrorKind::WalkAgain { name: row.name.clone(), one_row: false };
+                return self.fail(row, kind);
+            }
+        }
+        match self.seen.get_mut(&row.name) {
+            Some(seen) => {
+                if seen.person != row.person {
+                    let (first, second) = (seen.person.clone(), row.person.clone());
+                    let kind = ReadErrorKind::OtherPerson {
+                        name: row.name.clone(),
+                        first: first.unwrap_or_default(),
+                        second: second.unwrap_or_default(),
+                    };
+                    return self.fail(row, kind);
+                }
+                self.tally.infeasible += u64::from(!chain.allows(seen.last_real, row.real));
+                seen.last_real = row.real;
             }
             None => {
-                if let Some(charge) = release.charge {
-                    charge(&[row.trajectory]).map_err(ReleaseError::Charge)?;
+                if !charged && let Err(error) = self.charge(&[row.new_walk()]) {
+                    self.writer.flush()?;
+                    return Err(error);
                 }
-                last_real.insert(row.trajectory.to_owned(), real);
+                let seen = Seen { last_real: row.real, person: row.person.clone() };
+                self.seen.insert(row.name.clone(), seen);
             }
         }
-        rows += 1;
-        tally.states += answering.take(&row, rows, real, chain, &input, &mut writer)?;
-        writer.flush()?;
+        self.rows += 1;
+        let answering = &mut self.answering;
+        self.tally.states +=
+            answering.take(row, self.rows, chain, &self.input, &mut self.writer)?;
+        Ok(())
     }
-    tally.walks = last_real.len() as u64;
-    tally.states += answering.finish_all(chain, &mut writer)?;
-    Ok((tally, writer.finish()?))
+
+    /// Sends what was answered, and tells what is wrong with a row.
+    fn fail(&mut self, row: &Taken, kind: ReadErrorKind) -> Result<(), ReleaseError> {
+        self.writer.flush()?;
+        Err(ReadError::at(&self.input, row.place, kind).into())
+    }
+
+    fn finish(mut self) -> Result<(Tally, W), ReleaseError> {
+        let chain = self.release.releasing.chain();
+        self.tally.walks = self.seen.len() as u64;
+        self.tally.states += self.answering.finish_all(chain, &mut self.writer)?;
+        Ok((self.tally, self.writer.finish()?))
+    }
+}
+
+impl Taken {
+    fn new_walk(&self) -> NewWalk<'_> {
+        NewWalk { name: &self.name, person: self.person.as_deref() }
+    }
 }
 
 /// Walks under way, and what answers them.
@@ -108,14 +257,13 @@ impl Answering {
     /// Takes a row, writes what is released, and says how many states that is.
     fn take<W: Write>(
         &mut self,
-        row: &Row<'_>,
+        row: &Taken,
         number: u64,
-        real: StateId,
         chain: &Chain,
         input: &str,
         writer: &mut ReleaseWriter<W>,
     ) -> Result<u64, ReleaseError> {
-        let name = row.trajectory;
+        let (name, real) = (row.name.as_str(), row.real);
         match self {
             Self::Steps(releaser, walks) => {
                 if !walks.contains_key(name) {
@@ -124,7 +272,8 @@ impl Answering {
                 let walk = walks.get_mut(name).expect("just made");
                 let step = walk.released();
                 let released = releaser.release(walk, real)?;
-                writer.write_row(name, step, chain.label(released), row.kept.clone())?;
+                let kept = row.kept.iter().map(String::as_str);
+                writer.write_row(name, step, chain.label(released), kept)?;
                 Ok(1)
             }
             Self::Blocks(releaser, walks) => {
@@ -136,7 +285,7 @@ impl Answering {
                 if waiting.walk.waiting() == 0 {
                     waiting.since = number;
                 }
-                waiting.kept.push_back(row.kept.clone().map(str::to_owned).collect());
+                waiting.kept.push_back(row.kept.clone());
                 let mut states = Vec::new();
                 releaser.push(&mut waiting.walk, real, &mut states).map_err(|error| {
                     let (name, problem) = (name.to_owned(), error.to_string());

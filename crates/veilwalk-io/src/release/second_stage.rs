@@ -15,7 +15,7 @@ use super::input::Known;
 use super::shard::{PartPlace, PerThread, Refused, Shard};
 use super::sink::Piece;
 use super::work::{Parsed, Reached, ReleasedPart, Work, blocks};
-use super::{ReleaseError, ReleaseStage};
+use super::{NewWalk, ReleaseError, ReleaseStage};
 use crate::columns::Shape;
 use crate::read_error::{ReadError, ReadErrorKind};
 
@@ -75,11 +75,12 @@ impl Engine<'_> {
                 shards.par_iter_mut().enumerate().map(names).collect()
             }
         };
-        let names = names.concat();
-        if names.is_empty() {
+        let names = names.concat().into_iter();
+        let new: Vec<NewWalk<'_>> = names.map(|name| NewWalk { name, person: None }).collect();
+        if new.is_empty() {
             return Ok(());
         }
-        charge(&names).map_err(ReleaseError::Charge)
+        charge(&new).map_err(ReleaseError::Charge)
     }
 
     /// Lets every shard release its runs, and gives what they released part by part. The error is

@@ -216,8 +216,8 @@ fn the_number_of_threads_does_not_matter() {
 fn every_name_is_charged_once_before_it_is_released() {
     let text = interleaved(5_000);
     let charged = Mutex::new(Vec::new());
-    let charge = |names: &[&str]| {
-        charged.lock().unwrap().extend(names.iter().map(|&name| name.to_owned()));
+    let charge = |new: &[NewWalk<'_>]| {
+        charged.lock().unwrap().extend(new.iter().map(|walk| walk.name.to_owned()));
         Ok(())
     };
     let run = |charge: &Charge<'_>| {

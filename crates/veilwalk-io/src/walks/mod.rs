@@ -201,6 +201,23 @@ impl<R: Read> WalkReader<R> {
         &self.name
     }
 
+    /// The columns that are kept.
+    pub(crate) fn kept_columns(&self) -> &[String] {
+        &self.options.keep
+    }
+
+    /// Whether the next row is there already, so that nothing has to be waited for. A row that may go on
+    /// over several lines counts as not there.
+    pub(crate) fn has_row_waiting(&self) -> bool {
+        match &self.source {
+            Source::Table(table) => {
+                table.lines().waiting().is_some_and(|line| !line.contains(&b'"'))
+            }
+            Source::Objects { lines, .. } => lines.waiting().is_some(),
+            Source::Columns(_) => false,
+        }
+    }
+
     /// The next row, or nothing at the end.
     ///
     /// It waits for no more input than the line (or, if a quoted field has newlines in it, the

@@ -1,9 +1,9 @@
 //! `veilwalk privatize`: releases every walk of a file, or of a pipe while it is written.
 
+mod charging;
 mod manifest;
 mod release;
 
-use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,12 @@ use veilwalk::nats::in_nats;
 use veilwalk::random::{ReleaseId, Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
-    AtomicFile, Compression, Hashing, HeldOutput, Ledger, LedgerScope, ReadError, ReadErrorKind,
-    Releasing, WalkFormat, WalkOptions, WalkReader,
+    AtomicFile, Compression, Hashing, HeldOutput, NewWalk, ReadError, ReadErrorKind, Releasing,
+    WalkFormat, WalkOptions, WalkReader,
 };
+use veilwalk_ledger::Window;
 
+use self::charging::{Charging, Known};
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
@@ -27,7 +29,7 @@ use crate::args::{
     UnknownLabels, UnknownState, Written, any_whole, blocks_in_words, quoted, unknown_state_error,
     whole,
 };
-use crate::progress::{self, Stoppable};
+use crate::progress;
 use crate::terminal;
 
 /// Release every walk: private, feasible, close to the real one
@@ -138,11 +140,18 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Release")]
     allow_vacuous: bool,
 
-    /// Charge every walk's epsilon to this ledger before it is released
-    #[arg(long, value_name = "FILE", help_heading = "Budget")]
+    /// Charge every walk's epsilon to this ledger before it is released: a file, or postgres://… for
+    /// several machines
+    #[arg(long, value_name = "LEDGER", help_heading = "Budget")]
     ledger: Option<PathBuf>,
 
-    /// Release nothing if it would bring a walk's total in the ledger above this
+    /// The column that says whose walk it is: all walks of a person add up in the ledger. Each walk is its
+    /// own person if not given
+    #[arg(long, value_name = "NAME", requires = "ledger", help_heading = "Budget")]
+    person_column: Option<String>,
+
+    /// Release nothing if it would bring a person's total in the ledger above this. A budget that the
+    /// ledger keeps (`veilwalk ledger set-budget`) holds as well
     #[arg(
         long,
         value_name = "E",
@@ -151,6 +160,10 @@ pub(crate) struct Args {
         help_heading = "Budget"
     )]
     budget: Option<Budget>,
+
+    /// Count only what was released in this time, such as 30d
+    #[arg(long, value_name = "SPAN", requires = "budget", help_heading = "Budget")]
+    window: Option<Window>,
 
     /// Put into the manifest how many real moves the chain does not have and how many rows were left
     /// out. These counts depend on the real walks and are not protected
@@ -194,18 +207,25 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
     terminal::note(format!("release id {release_id}"));
     args.warn(&source, start);
-    let ledger = args.open_ledger(&model, promise)?;
+    args.check_person_column()?;
+    let ledger = Charging::open(args, &chosen, release_id.to_bytes(), start)?;
     let run = Run { args, chosen, cover, source, release_id, start, ledger };
     let walks = Walks::open(args).map_err(|error| match error.downcast() {
         Ok(error) => args.with_advice(model.chain(), error),
         Err(other) => other,
     })?;
-    let names = match (&run.ledger, walks.can_be_read_twice()) {
-        (Some(_), true) => args.names(model.chain())?,
-        // In a pipe the names are not known beforehand: each walk is charged when it is first seen.
-        _ => BTreeSet::new(),
+    let known = match (&run.ledger, walks.can_be_read_twice()) {
+        (Some(_), true) => {
+            let known = args.known_walks(model.chain(), &run.chosen, &run.source, start);
+            known.map_err(|error| match error.downcast() {
+                Ok(error) => args.with_advice(model.chain(), error),
+                Err(other) => other,
+            })?
+        }
+        // In a pipe the walks are not known beforehand: each is charged when it is first seen.
+        _ => Known::new(),
     };
-    run.release(walks, &names)
+    run.release(walks, &known)
 }
 
 /// What is said of rows on standard output when a stream is stopped.
@@ -227,20 +247,22 @@ struct Run<'a> {
     source: Source,
     release_id: ReleaseId,
     start: Start,
-    ledger: Option<Ledger>,
+    ledger: Option<Charging>,
 }
 
 impl Run<'_> {
-    /// Releases all that is read. The walks of these names are charged in one go, as soon as there
+    /// Releases all that is read. The walks that are known are charged in one go, as soon as there
     /// is somewhere to write them to; any other before its first state is released.
-    fn release(&self, walks: Walks, names: &BTreeSet<String>) -> Result<()> {
+    fn release(&self, walks: Walks, known: &Known) -> Result<()> {
         let args = self.args;
         self.when_stopped(if args.prints_at_once() { PRINTED } else { "nothing was written" });
-        let charge = |new: &[&str]| {
-            let new = new.iter().copied().filter(|&name| !names.contains(name));
-            self.charge(new).map_err(Into::into)
+        let charge = |new: &[NewWalk<'_>]| {
+            let new = new.iter().copied().filter(|walk| !known.contains_key(walk.name));
+            let new: Vec<NewWalk<'_>> = new.collect();
+            self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.charge_new(&new))?;
+            Ok(())
         };
-        let charge_first = || self.charge(names.iter().map(String::as_str));
+        let charge_first = || self.ledger.as_ref().map_or(Ok(()), |l| l.charge_known(known));
         let release = Release { run: self, charge: &charge };
         match &args.output {
             Some(path) if args.writes_to_file() => {
@@ -288,15 +310,6 @@ impl Run<'_> {
             }
         }
         Ok(())
-    }
-
-    fn charge<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
-        let mut names = names.into_iter().peekable();
-        let Some(ledger) = self.ledger.as_ref().filter(|_| names.peek().is_some()) else {
-            return Ok(());
-        };
-        let budget = self.args.budget.map(Budget::value);
-        Ok(ledger.charge(names, self.chosen.promise.epsilon.value(), budget)?)
     }
 
     /// Sets what is said if the release is stopped from here on: what was written, and that a
@@ -376,45 +389,18 @@ impl Args {
         inputs
     }
 
-    fn open_ledger(&self, model: &Model, promise: Promise) -> Result<Option<Ledger>> {
-        let Some(path) = &self.ledger else { return Ok(None) };
-        if args::is_standard_output(path) {
-            bail!("a ledger is kept in a file; give --ledger the name of one");
-        }
-        let scope = LedgerScope { chain: model.hash().to_string(), unit: promise.unit.to_string() };
-        Ok(Some(Ledger::open(path, &scope)?))
-    }
-
-    /// The names of all walks that will be released. That they can be is checked on the way: a walk
-    /// is not charged for a file that is refused.
-    fn names(&self, chain: &Chain) -> Result<BTreeSet<String>> {
-        let mut reader = WalkReader::open(Path::new(&self.walks), self.options())?;
-        let input = reader.name().to_owned();
-        let mut names = BTreeSet::new();
-        let _stoppable = Stoppable::new();
-        while let Some(row) = reader.next_row()? {
-            if progress::stop_requested() {
-                return Err(progress::stopped());
-            }
-            match (chain.state(row.state), self.unknown_state) {
-                (Some(_), _) => {}
-                (None, UnknownState::Skip) => continue,
-                (None, UnknownState::Error) => {
-                    let kind = ReadErrorKind::UnknownState(chain.unknown(row.state));
-                    let error = ReadError::at(input, row.place, kind);
-                    return Err(self.with_advice(chain, error));
-                }
-            }
-            if !names.contains(row.trajectory) {
-                names.insert(row.trajectory.to_owned());
-            }
-        }
-        Ok(names)
-    }
-
     /// What can be done about an error, beyond what it says itself.
     fn with_advice(&self, chain: &Chain, error: ReadError) -> Error {
         match error.kind() {
+            ReadErrorKind::MissingColumn { column, found, .. }
+                if self.person_column() == Some(column) =>
+            {
+                anyhow!(
+                    "{}: there is no column {column:?} for --person-column; the columns are {}",
+                    self.walks,
+                    found.join(", ")
+                )
+            }
             ReadErrorKind::UnknownState(_) => {
                 unknown_state_error(&error, self.unknown_labels(chain))
             }

@@ -34,7 +34,8 @@ pub(super) enum Again {
 
 impl Walks {
     pub(super) fn open(args: &Args) -> Result<Self> {
-        let (path, mut options) = (Path::new(&args.walks), args.options());
+        let path = Path::new(&args.walks);
+        let mut options = if args.stream { args.options_with_person() } else { args.options() };
         let pipe: Option<Box<dyn Read + Send>> = if args.walks == "-" {
             Some(Box::new(Waiting(std::io::stdin())))
         } else if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
