@@ -138,14 +138,53 @@ def test_ledgers(
         cell.privatize({"north": ["Zzz"]}, ledger=path)
     assert ledger.spent()["north"] == 4
     other = vw.Mechanism("cell", credit, epsilon=1, substitutions=1)
-    with pytest.raises(vw.LedgerError, match="use a ledger of its own"):
-        other.privatize(WALKS, ledger=path)
+    with pytest.raises(vw.LedgerError, match="replaced state"):
+        other.privatize(WALKS, ledger=path, budget=1)
+    other.privatize({"south": WALKS["south"]}, ledger=path)
+    assert "replaced state" in ledger.to_dict()["spent"]["south"]["unit"]
     with pytest.raises(vw.LedgerError, match="no such ledger"):
         vw.Ledger(tmp_path / "none").spent()
     with pytest.raises(vw.ParameterError, match="needs a name of its own"):
         cell.privatize([["B", "B"]], ledger=path)
     with pytest.raises(vw.ParameterError, match="ledger; give one"):
         cell.privatize(WALKS, budget=3)
+
+
+def test_people_in_a_ledger(cell: vw.Mechanism, command: Callable[..., str], tmp_path: Path) -> None:
+    path = tmp_path / "budget"
+    ledger = vw.Ledger(path)
+    person = dict.fromkeys(WALKS, "ann")
+    cell.privatize(WALKS, ledger=path, person=person, budget=2 * len(WALKS))
+    assert ledger.spent() == {"ann": 2 * len(WALKS)}, "all walks of a person add up"
+    with pytest.raises(vw.LedgerError, match="'?ann'?.* has spent epsilon"):
+        cell.privatize(table(), ledger=path, person=person, budget=2 * len(WALKS), window="30d")
+    cell.session(name="late", ledger=path, person="ann")
+    ledger.charge(cell, ["later"], person={"later": "ann"})
+    assert ledger.spent() == {"ann": 2 * len(WALKS) + 4}
+    ledger.set_budget(3, window="1h")
+    assert ledger.to_dict()["budget"] == {"epsilon": 3.0, "exact": "3", "window": "1h"}
+    for attempt in (
+        lambda: cell.privatize({"x": ["B", "B"]}, ledger=path, person={"x": "ann"}),
+        lambda: cell.session(name="x", ledger=path, person="ann"),
+    ):
+        with pytest.raises(vw.LedgerError, match="in the last 1h"):
+            attempt()
+    ledger.set_budget(None)
+    with pytest.raises(vw.ParameterError, match="whose walk"):
+        cell.privatize({"x": ["B", "B"]}, ledger=path, person={})
+    with pytest.raises(vw.ParameterError, match="window"):
+        cell.privatize(WALKS, ledger=path, budget=3, window="soon")
+    with pytest.raises(vw.ParameterError, match="give budget= too"):
+        cell.privatize(WALKS, ledger=path, window="30d")
+    # The same run again costs nothing; the same run with other states is refused.
+    once = cell.privatize({"again": ["B", "B", "B"]}, ledger=path, seed=3)
+    assert cell.privatize({"again": ["B", "B", "B"]}, ledger=path, seed=3) == once
+    assert ledger.spent()["again"] == 2
+    with pytest.raises(vw.LedgerError, match="real states"):
+        cell.privatize({"again": ["B", "Caa", "B"]}, ledger=path, seed=3)
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(vw.LedgerError, match="damaged"):
+        ledger.spent()
 
 
 def test_threads_charge_one_after_another(cell: vw.Mechanism, tmp_path: Path) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from veilwalk import _native
+from veilwalk._native import ParameterError
 from veilwalk.chain import Chain
 from veilwalk.exact import Exact, exact_text, fraction, several
-from veilwalk.how import different, name_text
+from veilwalk.how import different, name_text, person_texts
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
@@ -21,24 +22,27 @@ Path = str | os.PathLike[str]
 
 
 class Ledger:
-    """How much epsilon was spent on each walk, over all releases: the file that `--ledger` names.
+    """How much epsilon was spent on each person, over all releases: what `--ledger` names, a file or
+    `postgres://...`.
 
     `privatize(..., ledger=path, budget=3)` charges every walk before it is released, and so does
-    `session`. For Spark, `charge` the walks first. A ledger counts releases on one chain, in one unit.
+    `session`. For Spark, `charge` the walks first. Without `person=` every walk is its own person. All walks
+    of a person add up, on whatever chain and in whatever unit.
 
     >>> import pathlib, tempfile
     >>> import veilwalk as vw
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = vw.Ledger(pathlib.Path(folder.name) / "budget")
     >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
-    >>> ledger.charge(m, ["firm 12", "firm 13"], budget=2)
+    >>> ledger.charge(m, ["monday", "tuesday"], person={"monday": "ann", "tuesday": "ann"}, budget=3)
     >>> released = m.privatize({"firm 12": ["B", "Caa"]}, ledger=ledger, budget=2)
     >>> ledger.spent()
-    {'firm 12': Fraction(2, 1), 'firm 13': Fraction(1, 1)}
-    >>> m.privatize({"firm 12": ["B", "Caa"]}, ledger=ledger.path, budget=2)
+    {'ann': Fraction(2, 1), 'firm 12': Fraction(1, 1)}
+    >>> ledger.set_budget(1, window="30d")
+    >>> m.privatize({"firm 12": ["B", "Caa"]}, ledger=ledger.path)
     Traceback (most recent call last):
     ...
-    veilwalk.LedgerError: ... 1 more would exceed the budget of 2; nothing was released...
+    veilwalk.LedgerError: ... 1 more would exceed the budget of 1; nothing was released...
     >>> folder.cleanup()
     """
 
@@ -47,19 +51,61 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = os.fspath(path)
 
-    def charge(self, mechanism: Mechanism, names: Iterable[object], *, budget: Exact | None = None) -> None:
-        """Charges one release of each of these walks under a mechanism, or none of them if one has not
-        enough of its budget left. When this returns, the charge is on the disk."""
+    def charge(
+        self,
+        mechanism: Mechanism,
+        names: Iterable[object],
+        *,
+        person: Mapping[Any, object] | None = None,
+        budget: Exact | None = None,
+        window: str | None = None,
+    ) -> None:
+        """Charges one release of each of these walks under a mechanism, or none of them if a person has not
+        enough of the budget left. When this returns, the charge is on the disk. `person` says whose walk
+        each is; with a `window` such as "30d" older releases do not count."""
+        self._charge(mechanism, names, person, budget, window)
+
+    def _charge(
+        self,
+        mechanism: Mechanism,
+        names: Iterable[object],
+        person: Mapping[Any, object] | None,
+        budget: Exact | None,
+        window: str | None,
+        *,
+        release_id: str | None = None,
+        first_disclosed: bool = False,
+        block: str | None = None,
+        longest_walk: int | None = None,
+    ) -> None:
+        if budget is None and window is not None:
+            raise ParameterError("window: it is how far a budget looks back; give budget= too")
         _native.charge_ledger(
             self.path,
             mechanism._native,
             different([name_text(name) for name in several("names", names)]),
+            person_texts(person),
             None if budget is None else exact_text("budget", budget),
+            window,
+            release_id,
+            first_disclosed,
+            block,
+            longest_walk,
         )
 
-    def spent(self) -> dict[str, Fraction]:
-        """The epsilon that was spent on each walk, exactly."""
-        return {name: fraction(entry["exact"]) for name, entry in self.to_dict()["spent"].items()}
+    def set_budget(self, budget: Exact | None, *, window: str | None = None) -> None:
+        """Keeps a budget in the ledger, so that every release is held to it; None takes it away. With a
+        `window` such as "30d" older releases do not count."""
+        if budget is None and window is not None:
+            raise ParameterError("window: it is how far a budget looks back; give a budget too")
+        text = None if budget is None else exact_text("budget", budget)
+        _native.set_ledger_budget(self.path, text, window)
+
+    def spent(self) -> dict[str, Fraction | None]:
+        """The epsilon that was spent on each person, exactly; None where losses cannot be added (see
+        `to_dict`, which has the units)."""
+        people = self.to_dict()["spent"].items()
+        return {name: None if one["exact"] is None else fraction(one["exact"]) for name, one in people}
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as `veilwalk ledger show --format json` prints it."""

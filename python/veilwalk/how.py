@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +122,16 @@ def name_text(value: object) -> str:
         kind = type(value).__name__
         raise WalkError(f"a name of type {kind}; a walk is named by a text or a whole number")
     return text
+
+
+def person_texts(person: Mapping[Any, object] | None) -> dict[str, str] | None:
+    """Whose walk each is, by the names of the walks as text."""
+    if person is None:
+        return None
+    if not isinstance(person, Mapping):
+        kind = type(person).__name__
+        raise ParameterError(f"person: a {kind}; give a dict from the name of each walk to its person")
+    return {name_text(walk): name_text(who) for walk, who in person.items()}
 
 
 def different(names: list[str]) -> list[str]:

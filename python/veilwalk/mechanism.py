@@ -16,7 +16,7 @@ from veilwalk.chain import Chain, State
 from veilwalk.exact import Exact, exact_fraction, exact_text, fraction, several, whole_number
 from veilwalk.files import Audit, Ledger
 from veilwalk.guarantee import BlockGuarantee, Guarantee
-from veilwalk.how import How, block_text, name_text
+from veilwalk.how import How, block_text, name_text, person_texts
 from veilwalk.session import Block, BlockSession, Session
 from veilwalk.source import check_guarantee, source, warn_of_first
 from veilwalk.warning import warn
@@ -286,6 +286,8 @@ class Mechanism:
         longest_walk: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
         budget: Exact | None = None,
+        window: str | None = None,
+        person: Mapping[Any, object] | None = None,
         allow_vacuous: bool = False,
     ) -> Walks:
         """Releases walks, and gives them back in the kind they came in.
@@ -312,8 +314,9 @@ class Mechanism:
         refused. Rounding is paid for in advance, so `"all"` has a limit on the steps of a walk,
         `longest_walk` (1,048,576 if not given).
 
-        With a `ledger` every walk is charged epsilon in that file before anything is released (see
-        `Ledger`), and nothing is if a walk would spend more than its `budget` in all.
+        With a `ledger` every walk is charged epsilon there before anything is released (see `Ledger`), and
+        nothing is if a person would spend more than the `budget` in all, or in a `window` such as "30d".
+        `person` is a dict that says whose walk each is; without it every walk is its own person.
 
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("auto", vw.Chain.credit(), epsilon=1, radius=3.5)
@@ -333,6 +336,8 @@ class Mechanism:
             longest_walk,
             None if ledger is None else os.fspath(ledger),
             None if budget is None else exact_text("budget", budget),
+            window,
+            person_texts(person),
         )
         how = How(
             manner=manner,
@@ -373,6 +378,8 @@ class Mechanism:
         states: Literal["labels", "numbers"] = "labels",
         ledger: str | os.PathLike[str] | None = None,
         budget: Exact | None = None,
+        window: str | None = None,
+        person: object = None,
         allow_vacuous: bool = False,
     ) -> Session: ...
     @overload
@@ -389,6 +396,8 @@ class Mechanism:
         longest_walk: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
         budget: Exact | None = None,
+        window: str | None = None,
+        person: object = None,
         allow_vacuous: bool = False,
     ) -> BlockSession: ...
     def session(
@@ -404,12 +413,14 @@ class Mechanism:
         longest_walk: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
         budget: Exact | None = None,
+        window: str | None = None,
+        person: object = None,
         allow_vacuous: bool = False,
     ) -> Session | BlockSession:
         """A session for one walk, released while it happens; with `block`, so many steps at a time. With a
         key, every walk needs a name of its own, and the session draws a `release_id` unless one is given (its
-        attribute `release_id` tells). With a `ledger` the walk is charged epsilon here, and there
-        is no session if it would spend more than its `budget`."""
+        attribute `release_id` tells). With a `ledger` the walk is charged epsilon here, and there is no session
+        if its `person` (the walk itself, if not given) would spend more than the `budget`."""
         if ledger is not None and not name_text(name):
             raise ParameterError("name: with a ledger every walk needs a name of its own, to be charged")
         if budget is not None and ledger is None:
@@ -417,7 +428,17 @@ class Mechanism:
         made = self._session(block, longest_walk, name, key, seed, release_id, start, states, allow_vacuous)
         if ledger is not None:
             # Nothing is released before the first call of the session.
-            Ledger(ledger).charge(self, [name], budget=budget)
+            Ledger(ledger)._charge(
+                self,
+                [name],
+                None if person is None else {name: person},
+                budget,
+                window,
+                release_id=made.release_id,
+                first_disclosed=start == "first",
+                block=self._checked_block(block),
+                longest_walk=longest_walk,
+            )
         return made
 
     def _session(

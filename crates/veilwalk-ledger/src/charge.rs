@@ -182,10 +182,10 @@ fn keep_to(
             if !matches!(all, Ok(all) if all <= limit.budget) {
                 more += usize::from(over.is_some());
                 over.get_or_insert_with(|| Problem::OverBudget {
-                    person: person.to_owned(),
+                    person: person.into(),
                     spent,
                     cost,
-                    unit: unit.to_string(),
+                    unit: unit.to_string().into(),
                     budget: limit.budget,
                     window: limit.window,
                     others: 0,

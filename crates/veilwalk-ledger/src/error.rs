@@ -11,7 +11,7 @@ use crate::window::Window;
 #[error("{ledger}: {problem}")]
 pub struct LedgerError {
     /// The file, or the server without its password.
-    pub ledger: String,
+    pub ledger: Box<str>,
     /// What is wrong.
     pub problem: Problem,
 }
@@ -64,13 +64,13 @@ pub enum Problem {
     )]
     OverBudget {
         /// The first such person by name.
-        person: String,
+        person: Box<str>,
         /// What was spent.
         spent: Rational,
         /// What the release would cost.
         cost: Rational,
         /// What this is counted in.
-        unit: String,
+        unit: Box<str>,
         /// What may be spent in all.
         budget: Rational,
         /// The time that the budget looks back.
@@ -126,6 +126,6 @@ pub enum Problem {
 impl Problem {
     /// Names the ledger.
     pub(crate) fn of(self, ledger: &str) -> LedgerError {
-        LedgerError { ledger: ledger.to_owned(), problem: self }
+        LedgerError { ledger: ledger.into(), problem: self }
     }
 }

@@ -51,7 +51,7 @@ pub fn migrate(old: &Path, new: &Path) -> Result<Migrated, LedgerError> {
     let ledger = Ledger::open_existing(new)?;
     ledger.write(&mut |records| {
         let now = records.now()?;
-        let entry = |(walk, epsilon, releases): &(String, Epsilon, u64)| Entry {
+        let entry = |(walk, epsilon, releases): &Spent| Entry {
             person: walk.clone(),
             walk: walk.clone(),
             terms: Terms { promise: Promise { epsilon: *epsilon, unit }, ..terms },
@@ -69,7 +69,10 @@ pub fn migrate(old: &Path, new: &Path) -> Result<Migrated, LedgerError> {
     Ok(Migrated { walks: spent.len(), unit })
 }
 
-fn read(path: &Path) -> Result<(Terms, Vec<(String, Epsilon, u64)>), Problem> {
+/// A walk, what was spent on it, and in how many releases.
+type Spent = (String, Epsilon, u64);
+
+fn read(path: &Path) -> Result<(Terms, Vec<Spent>), Problem> {
     fn storage(error: impl ToString) -> Problem {
         Problem::Storage(error.to_string())
     }

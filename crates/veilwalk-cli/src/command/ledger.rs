@@ -174,7 +174,7 @@ fn print_people(people: &[Spending], budget: Option<Limit>) -> Result<()> {
     for column in table.column_iter_mut().take(right).skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    Ok(terminal::print(terminal::lines(&table))?)
+    terminal::print(terminal::lines(&table))
 }
 
 fn print_entries(entries: &[Entry]) -> Result<()> {
@@ -191,5 +191,5 @@ fn print_entries(entries: &[Entry]) -> Result<()> {
         ]);
     }
     terminal::print("")?;
-    Ok(terminal::print(terminal::lines(&table))?)
+    terminal::print(terminal::lines(&table))
 }

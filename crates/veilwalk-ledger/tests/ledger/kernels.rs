@@ -12,7 +12,7 @@ use veilwalk_ledger::{Charge, Ledger, Terms};
 
 /// A chain of three or four states on which everything can move everywhere.
 fn chain(weights: &[u8]) -> Chain {
-    let states = if weights[0] % 2 == 0 { 3 } else { 4 };
+    let states = if weights[0].is_multiple_of(2) { 3 } else { 4 };
     let mut builder = ChainBuilder::new(Entries::Counts);
     let all: Vec<_> = (0..states).map(|number| builder.state(&format!("s{number}"))).collect();
     for (from, &state) in all.iter().enumerate() {
