@@ -156,7 +156,7 @@ def test_people_in_a_ledger(cell: vw.Mechanism, command: Callable[..., str], tmp
     person = dict.fromkeys(WALKS, "ann")
     cell.privatize(WALKS, ledger=path, person=person, budget=2 * len(WALKS))
     assert ledger.spent() == {"ann": 2 * len(WALKS)}, "all walks of a person add up"
-    with pytest.raises(vw.LedgerError, match="'?ann'?.* has spent epsilon"):
+    with pytest.raises(vw.LedgerError, match="has spent epsilon"):
         cell.privatize(table(), ledger=path, person=person, budget=2 * len(WALKS), window="30d")
     cell.session(name="late", ledger=path, person="ann")
     ledger.charge(cell, ["later"], person={"later": "ann"})
