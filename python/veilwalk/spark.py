@@ -199,7 +199,8 @@ def privatize(
     # Drawn here, once: every task and every time the plan is run have the same.
     run = new_release_id() if release_id is None else release_id
     # What cannot be released in blocks is refused here and not in a task.
-    _native.Manner(mechanism._native, source(key, None, run), start, length, longest_walk, None, None)
+    asked = source(key, None, run)
+    _native.Manner(mechanism._native, asked, start, length, longest_walk, None, None, None, None)
     warn_of_first(start)
     load = _loader(df, mechanism, model)
     chosen = df.select(*columns)

@@ -235,6 +235,16 @@ fn a_run_that_is_repeated_costs_nothing() {
     folder.write("walks.csv", WALKS.replace("north,Ba\n", "north,Aa\n"));
     refused(&[], "real states");
     assert_eq!(spent(&folder, "north"), ("1".into(), 1));
+    // With a key, another key under the id is another release.
+    folder.write("walks.csv", "trajectory,state\nwest,Baa\nwest,Ba\n");
+    folder.write("secret", "0123456789abcdef0123456789abcdef");
+    let keyed = ["--key-file", "secret", "--release-id", "00112233445566778899aabbccddeeff"];
+    let first = release(&folder, &keyed).success();
+    assert_eq!(stdout(&first), stdout(&release(&folder, &keyed).success()));
+    folder.write("secret", "another secret, just as long as the first");
+    let message = stderr(&release(&folder, &keyed).code(2));
+    assert!(message.contains("or the key"), "{message}");
+    assert_eq!(spent(&folder, "west"), ("1".into(), 1));
     // What a stream has charged was not seen whole, so it cannot be compared.
     let pipe = both(&["privatize", "-", "--stream", "--seed", "8"], &CREDIT);
     let pipe: Vec<&str> = pipe.iter().map(String::as_str).chain(LEDGER).collect();
