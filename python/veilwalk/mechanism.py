@@ -419,8 +419,8 @@ class Mechanism:
     ) -> Session | BlockSession:
         """A session for one walk, released while it happens; with `block`, so many steps at a time. With a
         key, every walk needs a name of its own, and the session draws a `release_id` unless one is given (its
-        attribute `release_id` tells). With a `ledger` the walk is charged epsilon here, and there is no session
-        if its `person` (the walk itself, if not given) would spend more than the `budget`."""
+        attribute `release_id` tells). With a `ledger` the walk is charged epsilon here, and there is no
+        session if its `person` (the walk itself, if not given) would spend more than the `budget`."""
         if ledger is not None and not name_text(name):
             raise ParameterError("name: with a ledger every walk needs a name of its own, to be charged")
         if budget is not None and ledger is None:
