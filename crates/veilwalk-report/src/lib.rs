@@ -41,7 +41,7 @@ mod tone;
 pub use axis::{Axis, Ticks};
 pub use chart::{Chart, Mark, Point};
 pub use map::{Label, Map, Route};
-pub use number::{chance, estimate, figure, percent, power_of_ten};
+pub use number::{chance, counted, estimate, figure, percent, power_of_ten, thousands};
 pub use page::{Page, Section};
 pub use strips::Strips;
 pub use svg::{Svg, side_by_side};

@@ -14,6 +14,26 @@ fn raised(number: i32) -> String {
     (number < 0).then_some('⁻').into_iter().chain(digits).collect()
 }
 
+/// `1 row`, `2 rows`, with thousands set apart.
+#[must_use]
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+/// `1234567` as `1,234,567`.
+#[must_use]
+pub fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 /// A number with three digits that count: `0.0793`, `12.4`, `2,440`, `4.36·10⁻⁶`.
 #[must_use]
 pub fn figure(number: f64) -> String {

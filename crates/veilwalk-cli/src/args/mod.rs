@@ -20,6 +20,7 @@ pub(crate) use output::{
     Input, Written, is_same_file, is_standard_output, refuse_to_replace, settle_output,
 };
 pub(crate) use unknown::{UnknownLabels, UnknownState, left_out, unknown_state_error};
+pub(crate) use veilwalk_report::{counted, thousands};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -39,24 +40,6 @@ pub(crate) fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
-}
-
-/// `1 row`, `2 rows`, with thousands set apart.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
-}
-
-/// `1234567` as `1,234,567`.
-pub(crate) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// How many there are in a second, with thousands set apart.

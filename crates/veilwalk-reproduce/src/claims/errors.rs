@@ -3,10 +3,10 @@
 use veilwalk_report::{chance, figure, percent};
 
 use super::{Claim, Verdict, both};
-use crate::command::reproduce::checks::SINGLED_OUT;
-use crate::command::reproduce::measure::{Figures, Measured};
-use crate::command::reproduce::plan::STEPS;
-use crate::command::reproduce::results::Results;
+use crate::checks::SINGLED_OUT;
+use crate::measure::{Figures, Measured};
+use crate::plan::STEPS;
+use crate::results::Results;
 
 /// Of the levels that `chen` exceeds at all, how many `paper` exceeds less often. Simulated figures
 /// have to differ by twice their error, and what is too rare to be seen well is not compared.
@@ -43,7 +43,7 @@ fn largest_quotient(chain: &Results) -> Option<(f64, f64, f64, f64)> {
 }
 
 /// Both error probabilities on credit at the distance that the paper singles out.
-pub(in crate::command::reproduce) fn singled_out(credit: &Results) -> Option<(f64, f64)> {
+pub(crate) fn singled_out(credit: &Results) -> Option<(f64, f64)> {
     let (chen, paper) = both(credit, "1")?;
     let at = |figures: &Figures| {
         credit.tail(figures).into_iter().find(|p| p.0 == SINGLED_OUT).map(|p| p.1)

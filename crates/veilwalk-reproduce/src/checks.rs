@@ -13,91 +13,93 @@ use veilwalk::analysis::long_run::{self, chain_mixing_time};
 use veilwalk::chain::{ChainBuilder, Entries};
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start, StateId};
 
-use super::measure::promise;
-use super::plan::{Basis, RADIUS, STEPS, Setting};
-use super::subject::Subject;
-use crate::progress::observed;
+use crate::Host;
+use crate::measure::promise;
+use crate::plan::{Basis, RADIUS, STEPS, Setting};
+use crate::subject::Subject;
 
 /// A distance that the paper's caption singles out, in nats.
-pub(super) const SINGLED_OUT: f64 = 15.0;
+pub(crate) const SINGLED_OUT: f64 = 15.0;
 /// How far from the entropy rate a typical walk may be, for the bounds.
-pub(super) const TYPICAL: f64 = 1.0;
+pub(crate) const TYPICAL: f64 = 1.0;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Checks {
+pub(crate) struct Checks {
     /// Rows of the printed matrix that do not sum to one.
-    pub(super) row_sums: Vec<(String, f64)>,
+    pub(crate) row_sums: Vec<(String, f64)>,
     /// The smallest weight of a self-loop, that of default aside, and whose it is.
-    pub(super) smallest_self_loop: (String, f64),
+    pub(crate) smallest_self_loop: (String, f64),
     /// Expected entropy of real walks, by the weights of moves and by distances.
-    pub(super) entropy_by_weights: f64,
-    pub(super) entropy_by_distances: f64,
-    pub(super) counterexample: Counterexample,
+    pub(crate) entropy_by_weights: f64,
+    pub(crate) entropy_by_distances: f64,
+    pub(crate) counterexample: Counterexample,
     /// Joint states with negative drift, when the distance is to the real state after the step and
     /// when it is to the one before.
-    pub(super) negative_after: usize,
-    pub(super) negative_before: usize,
-    pub(super) error_bound: Bounds,
-    pub(super) b_epsilon: Option<f64>,
-    pub(super) entropy_bound: Bounds,
-    pub(super) typicality_bound: Bounds,
+    pub(crate) negative_after: usize,
+    pub(crate) negative_before: usize,
+    pub(crate) error_bound: Bounds,
+    pub(crate) b_epsilon: Option<f64>,
+    pub(crate) entropy_bound: Bounds,
+    pub(crate) typicality_bound: Bounds,
     /// Steps until the chain, and until the pair of walks, has mixed.
-    pub(super) mixing: (u64, u64),
+    pub(crate) mixing: (u64, u64),
     /// The largest quotient of the two distances between two states.
-    pub(super) asymmetry: f64,
+    pub(crate) asymmetry: f64,
     /// The error function at one: as defined in the paper, and the usual one.
-    pub(super) erf: (f64, f64),
+    pub(crate) erf: (f64, f64),
     /// The kernels of some mechanisms, with the previous state Caa and the real state Ca/C.
-    pub(super) kernels: Vec<Kernel>,
+    pub(crate) kernels: Vec<Kernel>,
 }
 
 /// A bound as published, one that holds, and what it bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Bounds {
-    pub(super) published: Option<f64>,
-    pub(super) corrected: Option<f64>,
-    pub(super) exact: Option<f64>,
+pub(crate) struct Bounds {
+    pub(crate) published: Option<f64>,
+    pub(crate) corrected: Option<f64>,
+    pub(crate) exact: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Counterexample {
-    pub(super) states: usize,
+pub(crate) struct Counterexample {
+    pub(crate) states: usize,
     /// The share of joint states that the Lemma is wrong about.
-    pub(super) wrongly: f64,
+    pub(crate) wrongly: f64,
     /// The largest drift among them, in nats.
-    pub(super) drift: f64,
+    pub(crate) drift: f64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Kernel {
-    pub(super) mechanism: String,
-    pub(super) outcomes: Vec<(String, f64)>,
+pub(crate) struct Kernel {
+    pub(crate) mechanism: String,
+    pub(crate) outcomes: Vec<(String, f64)>,
 }
 
 impl Checks {
-    pub(super) fn new(credit: &Subject) -> Result<Self> {
+    pub(crate) fn new(credit: &Subject, host: &dyn Host) -> Result<Self> {
         let (model, chain) = (&credit.model, credit.model.chain());
         let paper = setting(Preset::Paper, "1");
         let mechanism = Mechanism::new(Arc::clone(model), paper.preset.design(), promise(paper)?)?;
-        let joint = observed("checks: kernels", |observer| {
+        let joint = host.observed("checks: kernels", |observer| {
             JointChain::new(&mechanism, KernelMemory::default(), observer)
         })?;
-        let drift = observed("checks: drift", |observer| Drift::new(&joint, observer))?;
+        let drift = host.observed("checks: drift", |observer| Drift::new(&joint, observer))?;
         let (origin, start) = (Origin::At(credit.from), Start::First);
         let first = joint.start(origin, start);
-        let error = observed("checks: error bound", |observer| {
+        let error = host.observed("checks: error bound", |observer| {
             ErrorBound::new(&joint, &drift, &first, observer)
         })?;
-        let exact = observed("checks: steps", |observer| {
+        let exact = host.observed("checks: steps", |observer| {
             joint.utility(origin, start, STEPS, &[SINGLED_OUT], observer)
         })?;
         let effort = long_run::Effort::default();
-        let (law, _) = observed("checks: long run", |observer| joint.stationary(effort, observer))?;
-        let second = observed("checks: second eigenvalue", |o| joint.second_eigenvalue(effort, o))?;
+        let (law, _) =
+            host.observed("checks: long run", |observer| joint.stationary(effort, observer))?;
+        let second =
+            host.observed("checks: second eigenvalue", |o| joint.second_eigenvalue(effort, o))?;
         const OPERATIONS: f64 = 2e10;
         let chain_mixing =
-            observed("checks: mixing", |o| chain_mixing_time(chain, &second, OPERATIONS, o))?;
-        let pair_mixing = observed("checks: mixing of the pair", |o| {
+            host.observed("checks: mixing", |o| chain_mixing_time(chain, &second, OPERATIONS, o))?;
+        let pair_mixing = host.observed("checks: mixing of the pair", |o| {
             joint.mixing_time(&law, &second, OPERATIONS, o)
         })?;
         let entropy = EntropyBound::new(model, &error, &second, &first, &exact);
@@ -116,7 +118,7 @@ impl Checks {
             smallest_self_loop: smallest_self_loop(credit),
             entropy_by_weights: by_weights,
             entropy_by_distances: by_distances,
-            counterexample: counterexample()?,
+            counterexample: counterexample(host)?,
             negative_after: (drift.report().attractive * (chain.len() * chain.len()) as f64).round()
                 as usize,
             negative_before: negative_before(&mechanism),
@@ -204,7 +206,7 @@ fn negative_before(mechanism: &Mechanism) -> usize {
 /// A chain on which the published condition for negative drift claims it where the drift is
 /// positive: a cycle through all states with two more moves from each, and probabilities without
 /// pattern.
-fn counterexample() -> Result<Counterexample> {
+fn counterexample(host: &dyn Host) -> Result<Counterexample> {
     const STATES: usize = 20;
     const DEGREE: usize = 3;
     const FOUND_AT: u64 = 192;
@@ -229,7 +231,7 @@ fn counterexample() -> Result<Counterexample> {
     let model = Arc::new(Model::new(builder.build(Default::default())?.0)?);
     let promise = Promise::within_radius("10".parse()?, RADIUS.parse()?);
     let mechanism = Mechanism::new(Arc::clone(&model), Preset::Paper.design(), promise)?;
-    let (joint, drift) = observed("checks: counterexample", |observer| {
+    let (joint, drift) = host.observed("checks: counterexample", |observer| {
         let joint = JointChain::new(&mechanism, KernelMemory::default(), observer)?;
         let drift = Drift::new(&joint, observer)?;
         Ok::<_, veilwalk::analysis::Stopped>((joint, drift))
@@ -283,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_numbers_are_those_that_are_known() {
-        let checks = Checks::new(&Subject::credit().unwrap()).unwrap();
+        let checks = Checks::new(&Subject::credit().unwrap(), &crate::Silent).unwrap();
         let sums: Vec<_> = checks.row_sums.iter().map(|(s, v)| (s.as_str(), *v)).collect();
         let known = [("A", 1.001), ("Baa", 0.999), ("Ba", 1.001), ("Ca/C", 1.001)];
         assert_eq!(sums.len(), known.len());

@@ -11,23 +11,23 @@ use anyhow::{Context, Result, anyhow, bail};
 use percent_encoding::percent_decode_str;
 use veilwalk::Chain;
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope};
+use veilwalk_report::counted;
 
-use super::ground::Ground;
-use crate::args::counted;
-use crate::terminal;
+use crate::Host;
+use crate::ground::Ground;
 
 const PATHS: &str = "paths_finished.tsv";
 const FOLDER: &str = "wikispeedia_paths-and-graph";
 const CATEGORIES: &str = "categories.tsv";
 
 /// The chain, its map where the categories are beside the file, and the file that was read.
-pub(super) fn read(path: &Path) -> Result<(Chain, Option<Ground>, PathBuf)> {
+pub(crate) fn read(path: &Path, host: &dyn Host) -> Result<(Chain, Option<Ground>, PathBuf)> {
     let file = find(path)?;
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read {}", file.display()))?;
     let clicks = Clicks::read(&text).map_err(|error| anyhow!("{}{error}", file.display()))?;
     if clicks.beyond_the_first > 0 {
-        terminal::warning(format_args!(
+        host.warning(&format!(
             "{}: {} with a back-click on the first page left out",
             file.display(),
             counted(clicks.beyond_the_first, "path")
@@ -38,7 +38,7 @@ pub(super) fn read(path: &Path) -> Result<(Chain, Option<Ground>, PathBuf)> {
     let ground = match std::fs::read_to_string(&categories) {
         Ok(text) => Some(Ground::of_groups(&chain, &subjects(&text))),
         Err(_) => {
-            terminal::note(format_args!("no {}, so no map", categories.display()));
+            host.note(&format!("no {}, so no map", categories.display()));
             None
         }
     };

@@ -18,7 +18,7 @@ use veilwalk_io::AtomicFile;
 const RECIPE: u32 = 1;
 
 /// Where finished stages are.
-pub(super) struct Store {
+pub(crate) struct Store {
     folder: PathBuf,
     kept: Cell<usize>,
     made: Cell<usize>,
@@ -32,18 +32,18 @@ struct Kept<T> {
 }
 
 impl Store {
-    pub(super) fn new(folder: PathBuf) -> Self {
+    pub(crate) fn new(folder: PathBuf) -> Self {
         Self { folder, kept: Cell::new(0), made: Cell::new(0), spent: Cell::new(Duration::ZERO) }
     }
 
     /// How many stages were taken from files, how many made, and how long that took, since this was
     /// last asked.
-    pub(super) fn tally(&self) -> (usize, usize, Duration) {
+    pub(crate) fn tally(&self) -> (usize, usize, Duration) {
         (self.kept.take(), self.made.take(), self.spent.take())
     }
 
     /// The result of a stage: the kept one if it was made of the same inputs, else a new one.
-    pub(super) fn stage<T: Serialize + DeserializeOwned>(
+    pub(crate) fn stage<T: Serialize + DeserializeOwned>(
         &self,
         name: &str,
         inputs: &impl Serialize,
@@ -78,7 +78,7 @@ fn read<T: DeserializeOwned>(path: &Path, key: &str) -> Option<T> {
 }
 
 /// Writes a file that is there whole or not at all.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;

@@ -7,9 +7,9 @@ use veilwalk_report::{
     Axis, Chart, Dash, Map, Mark, Point, Route, Series, Shape, Strips, Svg, Ticks, Tone, figure,
 };
 
-use crate::command::reproduce::measure::{Figures, Measured};
-use crate::command::reproduce::plan::{Basis, EPSILONS, LENGTHS, MECHANISMS};
-use crate::command::reproduce::results::Results;
+use crate::measure::{Figures, Measured};
+use crate::plan::{Basis, EPSILONS, LENGTHS, MECHANISMS};
+use crate::results::Results;
 
 /// Which of a setting's figures are shown.
 pub(super) type Pick = fn(&Measured) -> &Figures;
@@ -167,7 +167,7 @@ pub(super) fn drift(chain: &Results) -> Vec<Svg> {
     let paper = chain.drift(Preset::Paper);
     let (x, y) = axes();
     let exact = paper.iter().map(|(e, d)| (*e, d.negative)).collect();
-    let lemma = |pick: fn(&super::super::measure::DriftShares) -> Option<f64>| {
+    let lemma = |pick: fn(&crate::measure::DriftShares) -> Option<f64>| {
         paper.iter().filter_map(|(e, d)| Some((*e, pick(d)?))).collect()
     };
     let first = Chart::new("paper: exact and by condition", x, y)

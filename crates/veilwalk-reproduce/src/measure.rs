@@ -16,68 +16,68 @@ use veilwalk::mechanism::cell::Calibration;
 use veilwalk::session::Releaser;
 use veilwalk::{Mechanism, Preset, Promise, Source, Start};
 
-use super::plan::{Basis, Extent, LENGTHS, RADIUS, SEED, STEPS, Setting, Work};
-use super::subject::Subject;
-use crate::progress::{observed, stop_requested, stopped, with_progress};
+use crate::Host;
+use crate::plan::{Basis, Extent, LENGTHS, RADIUS, SEED, STEPS, Setting, Work};
+use crate::subject::Subject;
 
 /// What was measured of a setting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     /// The smallest and the largest scale in force.
-    pub(super) scale: (f64, f64),
+    pub(crate) scale: (f64, f64),
     /// What to know of how it was made.
-    pub(super) remark: Option<String>,
-    pub(super) guarantee: Option<Promised>,
+    pub(crate) remark: Option<String>,
+    pub(crate) guarantee: Option<Promised>,
     /// Walks from the chain's own starting state.
-    pub(super) fixed: Figures,
+    pub(crate) fixed: Figures,
     /// Walks from anywhere.
-    pub(super) uniform: Figures,
-    pub(super) drift: Option<DriftShares>,
+    pub(crate) uniform: Figures,
+    pub(crate) drift: Option<DriftShares>,
     /// A release of each walk to look at, as places of states.
-    pub(super) samples: Vec<Vec<u32>>,
+    pub(crate) samples: Vec<Vec<u32>>,
 }
 
 /// What a setting promises, and what is lost in fact.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Promised {
-    pub(super) vacuous: bool,
-    pub(super) covered_pairs: u64,
-    pub(super) covered_states: f64,
-    pub(super) smallest_radius: Option<f64>,
-    pub(super) bound_per_nat: Option<f64>,
-    pub(super) per_nat: Option<f64>,
+pub(crate) struct Promised {
+    pub(crate) vacuous: bool,
+    pub(crate) covered_pairs: u64,
+    pub(crate) covered_states: f64,
+    pub(crate) smallest_radius: Option<f64>,
+    pub(crate) bound_per_nat: Option<f64>,
+    pub(crate) per_nat: Option<f64>,
     /// The largest loss of replacing one state.
-    pub(super) substitution: f64,
+    pub(crate) substitution: f64,
     /// Whether the losses are exact, or bounds.
-    pub(super) exact: bool,
+    pub(crate) exact: bool,
 }
 
 /// Figures over walks of a hundred steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Figures {
-    pub(super) exact: Option<Profile>,
+pub(crate) struct Figures {
+    pub(crate) exact: Option<Profile>,
     /// For each simulated level, the exact probability of ever exceeding it.
-    pub(super) ever: Option<Vec<f64>>,
-    pub(super) simulated: Option<Simulated>,
+    pub(crate) ever: Option<Vec<f64>>,
+    pub(crate) simulated: Option<Simulated>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Simulated {
-    pub(super) walks: u64,
-    pub(super) distance: Estimate,
-    pub(super) wrong: Estimate,
+pub(crate) struct Simulated {
+    pub(crate) walks: u64,
+    pub(crate) distance: Estimate,
+    pub(crate) wrong: Estimate,
     /// For each simulated level.
-    pub(super) per_step: Vec<Estimate>,
-    pub(super) ever: Vec<Estimate>,
+    pub(crate) per_step: Vec<Estimate>,
+    pub(crate) ever: Vec<Estimate>,
     /// For each simulated length.
-    pub(super) entropy: Vec<Estimate>,
+    pub(crate) entropy: Vec<Estimate>,
 }
 
 /// A mean with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Estimate {
-    pub(super) mean: f64,
-    pub(super) error: f64,
+pub(crate) struct Estimate {
+    pub(crate) mean: f64,
+    pub(crate) error: f64,
 }
 
 impl From<simulate::Estimate> for Estimate {
@@ -88,12 +88,12 @@ impl From<simulate::Estimate> for Estimate {
 
 /// Shares of joint states.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct DriftShares {
-    pub(super) joint_states: usize,
-    pub(super) negative: f64,
-    pub(super) published: Option<f64>,
-    pub(super) corrected: Option<f64>,
-    pub(super) published_wrongly: Option<f64>,
+pub(crate) struct DriftShares {
+    pub(crate) joint_states: usize,
+    pub(crate) negative: f64,
+    pub(crate) published: Option<f64>,
+    pub(crate) corrected: Option<f64>,
+    pub(crate) published_wrongly: Option<f64>,
 }
 
 impl From<DriftReport> for DriftShares {
@@ -110,20 +110,20 @@ impl From<DriftReport> for DriftShares {
 
 impl Figures {
     /// The mean distance: exact, or else simulated with its error.
-    pub(super) fn mean_distance(&self) -> Option<(f64, f64)> {
+    pub(crate) fn mean_distance(&self) -> Option<(f64, f64)> {
         let exact = self.exact.as_ref().map(|p| (after_start(&p.distance_by_step), 0.0));
         exact.or_else(|| self.simulated.as_ref().map(|s| (s.distance.mean, s.distance.error)))
     }
 
     /// The share of wrong states, likewise.
-    pub(super) fn wrong_share(&self) -> Option<(f64, f64)> {
+    pub(crate) fn wrong_share(&self) -> Option<(f64, f64)> {
         let exact = self.exact.as_ref().map(|p| (after_start(&p.wrong_by_step), 0.0));
         exact.or_else(|| self.simulated.as_ref().map(|s| (s.wrong.mean, s.wrong.error)))
     }
 
     /// Entropy per transition for lengths, with errors: exact for every length, or else simulated
     /// for some.
-    pub(super) fn entropies(&self) -> Vec<(usize, f64, f64)> {
+    pub(crate) fn entropies(&self) -> Vec<(usize, f64, f64)> {
         match (&self.exact, &self.simulated) {
             (Some(exact), _) => {
                 let by_length = exact.entropy_by_length().into_iter().enumerate();
@@ -138,13 +138,13 @@ impl Figures {
     }
 
     /// The entropy of the longest walks.
-    pub(super) fn last_entropy(&self) -> Option<(f64, f64)> {
+    pub(crate) fn last_entropy(&self) -> Option<(f64, f64)> {
         self.entropies().last().map(|&(_, mean, error)| (mean, error))
     }
 
     /// The probability of being above each of the levels at a step, with errors. `levels` are all,
     /// `simulated_levels` those that are simulated.
-    pub(super) fn tail(&self, levels: &[f64], simulated_levels: &[f64]) -> Vec<(f64, f64, f64)> {
+    pub(crate) fn tail(&self, levels: &[f64], simulated_levels: &[f64]) -> Vec<(f64, f64, f64)> {
         match (&self.exact, &self.simulated) {
             (Some(exact), _) => {
                 levels.iter().zip(&exact.exceedance).map(|(&v, &p)| (v, p, 0.0)).collect()
@@ -163,7 +163,7 @@ fn after_start(by_step: &[f64]) -> f64 {
 }
 
 /// The promise of a mechanism on the basis of equal ε.
-pub(super) fn promise(setting: Setting) -> Result<Promise> {
+pub(crate) fn promise(setting: Setting) -> Result<Promise> {
     let epsilon = setting.epsilon.parse()?;
     Ok(match setting.basis {
         Basis::Epsilon if !setting.preset.counts_substitutions() => {
@@ -174,10 +174,11 @@ pub(super) fn promise(setting: Setting) -> Result<Promise> {
 }
 
 /// The mechanism of a setting, and what to know of how it was made.
-pub(super) fn made(
+pub(crate) fn made(
     subject: &Subject,
     setting: Setting,
     work: Work,
+    host: &dyn Host,
 ) -> Result<(Mechanism, Option<String>)> {
     let design = setting.preset.design();
     let (model, promise) = (Arc::clone(&subject.model), promise(setting)?);
@@ -186,13 +187,13 @@ pub(super) fn made(
     let looked_at = !(work.exact || work.simulated || work.drift);
     if setting.preset == Preset::Cell && subject.extent != Extent::Tiny && looked_at {
         // The exact calibration would take longer than a look is worth.
-        let mechanism = with_progress(&label, |watch| {
+        let mechanism = host.watched(&label, |watch| {
             Mechanism::with_cells(model, design, promise, Calibration::Theorem, watch)
         })?;
         return Ok((mechanism, Some("scales of the theorem, not calibrated".to_owned())));
     }
     let mechanism =
-        with_progress(&label, |watch| Mechanism::watched(model, design, promise, watch))?;
+        host.watched(&label, |watch| Mechanism::watched(model, design, promise, watch))?;
     if setting.basis == Basis::Epsilon || setting.preset == Preset::Chen {
         return Ok((mechanism, None));
     }
@@ -204,7 +205,7 @@ pub(super) fn made(
                       smaller than need be";
         return Ok((mechanism, Some(remark.to_owned())));
     }
-    match with_progress(&label, |watch| calibrate(&mechanism, Effort::default(), watch)) {
+    match host.watched(&label, |watch| calibrate(&mechanism, Effort::default(), watch)) {
         Ok((calibrated, _)) => Ok((calibrated, None)),
         Err(error @ CalibrationError::Cancelled(_)) => Err(error.into()),
         Err(error) => Ok((mechanism, Some(format!("the theorem's scale: {error}")))),
@@ -212,10 +213,15 @@ pub(super) fn made(
 }
 
 /// Measures a setting.
-pub(super) fn measure(subject: &Subject, setting: Setting, work: Work) -> Result<Measured> {
+pub(crate) fn measure(
+    subject: &Subject,
+    setting: Setting,
+    work: Work,
+    host: &dyn Host,
+) -> Result<Measured> {
     let label = format!("{}: {} at epsilon {}", subject.key, setting.preset, setting.epsilon);
-    let (mechanism, remark) = made(subject, setting, work)?;
-    stop_if_asked()?;
+    let (mechanism, remark) = made(subject, setting, work, host)?;
+    host.stop_if_asked()?;
     let mechanism = Arc::new(mechanism);
     let samples = subject.walks.iter().map(|walk| release(&mechanism, walk));
     let samples = samples.collect::<Result<_>>()?;
@@ -224,12 +230,12 @@ pub(super) fn measure(subject: &Subject, setting: Setting, work: Work) -> Result
     let here = (Origin::At(subject.from), Start::First);
     let anywhere = (Origin::Initial, Start::Initial);
     if work.exact || work.uniform_exact || work.drift {
-        let joint = observed(&format!("{label}, kernels"), |observer| {
+        let joint = host.observed(&format!("{label}, kernels"), |observer| {
             JointChain::new(&mechanism, KernelMemory::default(), observer)
         })?;
         let levels = subject.levels();
         let profile = |(origin, start): (Origin, Start), words: &str| {
-            observed(&format!("{label}, {words}"), |observer| {
+            host.observed(&format!("{label}, {words}"), |observer| {
                 joint.profile(joint.start(origin, start), STEPS, &levels, observer)
             })
         };
@@ -241,38 +247,30 @@ pub(super) fn measure(subject: &Subject, setting: Setting, work: Work) -> Result
         }
         if work.ever {
             let levels = subject.simulated_levels();
-            let utility = observed(&format!("{label}, ever"), |observer| {
+            let utility = host.observed(&format!("{label}, ever"), |observer| {
                 joint.utility(here.0, here.1, STEPS, &levels, observer)
             })?;
             fixed.ever = Some(utility.exceedance.iter().map(|level| level.ever).collect());
         }
         if work.drift {
             let found =
-                observed(&format!("{label}, drift"), |observer| Drift::new(&joint, observer))?;
+                host.observed(&format!("{label}, drift"), |observer| Drift::new(&joint, observer))?;
             drift = Some(found.report().into());
         }
     }
     if work.simulated {
-        fixed.simulated = Some(simulation(subject, &mechanism, here, &label)?);
+        fixed.simulated = Some(simulation(subject, &mechanism, here, &label, host)?);
     }
     if work.uniform_simulated {
-        uniform.simulated = Some(simulation(subject, &mechanism, anywhere, &label)?);
+        uniform.simulated = Some(simulation(subject, &mechanism, anywhere, &label, host)?);
     }
     let guarantee = match work.guarantee {
-        true => Some(promised(subject, &mechanism, &label)?),
+        true => Some(promised(subject, &mechanism, &label, host)?),
         false => None,
     };
     let etas = || subject.model.chain().states().map(|z| mechanism.scale(z).eta().as_f64());
     let scale = (etas().fold(f64::INFINITY, f64::min), etas().fold(0.0, f64::max));
     Ok(Measured { scale, remark, guarantee, fixed, uniform, drift, samples })
-}
-
-/// Work that cannot be interrupted is followed by a look whether it should have been.
-pub(super) fn stop_if_asked() -> Result<()> {
-    if stop_requested() {
-        return Err(stopped());
-    }
-    Ok(())
 }
 
 fn release(mechanism: &Arc<Mechanism>, real: &[veilwalk::StateId]) -> Result<Vec<u32>> {
@@ -287,6 +285,7 @@ fn simulation(
     mechanism: &Mechanism,
     (origin, start): (Origin, Start),
     label: &str,
+    host: &dyn Host,
 ) -> Result<Simulated> {
     let levels = subject.simulated_levels();
     let run = |steps: usize, levels: &[f64]| {
@@ -298,7 +297,7 @@ fn simulation(
             levels,
             etas: &[],
         };
-        observed(&format!("{label}, simulation"), |observer| {
+        host.observed(&format!("{label}, simulation"), |observer| {
             simulated(mechanism, simulation, observer)
         })
     };
@@ -321,14 +320,18 @@ fn simulation(
     })
 }
 
-fn promised(subject: &Subject, mechanism: &Mechanism, label: &str) -> Result<Promised> {
+fn promised(
+    subject: &Subject,
+    mechanism: &Mechanism,
+    label: &str,
+    host: &dyn Host,
+) -> Result<Promised> {
     let effort = match subject.extent {
         Extent::Tiny | Extent::Small => Effort::default(),
         Extent::Large => Effort::LEAST,
     };
-    let guarantee = with_progress(&format!("{label}, losses"), |watch| {
-        Guarantee::new(mechanism, effort, watch)
-    })?;
+    let guarantee = host
+        .watched(&format!("{label}, losses"), |watch| Guarantee::new(mechanism, effort, watch))?;
     let finite = |number: f64| number.is_finite().then_some(number);
     Ok(Promised {
         vacuous: guarantee.vacuous,

@@ -5,20 +5,20 @@ use veilwalk::Preset;
 use veilwalk::nats::in_nats;
 use veilwalk_report::{chance, estimate, figure, percent};
 
-use super::checks::{Checks, SINGLED_OUT, TYPICAL};
-use super::plan::STEPS;
-use super::results::Results;
+use crate::checks::{Checks, SINGLED_OUT, TYPICAL};
+use crate::plan::STEPS;
+use crate::results::Results;
 
-pub(super) struct Difference {
-    pub(super) place: &'static str,
-    pub(super) printed: &'static str,
-    pub(super) found: &'static str,
+pub(crate) struct Difference {
+    pub(crate) place: &'static str,
+    pub(crate) printed: &'static str,
+    pub(crate) found: &'static str,
     /// What this run computed.
-    pub(super) number: String,
-    pub(super) remedy: &'static str,
+    pub(crate) number: String,
+    pub(crate) remedy: &'static str,
 }
 
-pub(super) fn all(chains: &[Results], checks: &Checks) -> Vec<Difference> {
+pub(crate) fn all(chains: &[Results], checks: &Checks) -> Vec<Difference> {
     let credit = &chains[0];
     let by_chain = |words: &dyn Fn(&Results) -> String| -> String {
         let each = chains.iter().map(|c| format!("{} {}", c.subject.key, words(c)));
@@ -246,7 +246,7 @@ fn resolution(credit: &Results) -> String {
             "; at v = {v}: exactly {}, and {} by the {} walks of this run",
             chance(exact),
             estimate(e.mean, e.error),
-            crate::args::thousands(walks as usize)
+            veilwalk_report::thousands(walks as usize)
         )
     });
     format!("credit at v = {SINGLED_OUT}, ε = 1: exactly {} from Caa{seen}", chance(exact))

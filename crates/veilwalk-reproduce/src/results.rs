@@ -5,20 +5,19 @@ use serde::Serialize;
 use veilwalk::Preset;
 use veilwalk::analysis::drift::Drift;
 use veilwalk::analysis::joint::{JointChain, KernelMemory};
+use veilwalk_report::counted;
 
-use super::about::About;
-use super::measure::{DriftShares, Figures, Measured, made, measure, stop_if_asked};
-use super::plan::{self, Basis, MECHANISMS, Setting, Work};
-use super::store::Store;
-use super::subject::Subject;
-use crate::args::counted;
-use crate::progress::observed;
-use crate::terminal;
+use crate::Host;
+use crate::about::About;
+use crate::measure::{DriftShares, Figures, Measured, made, measure};
+use crate::plan::{self, Basis, MECHANISMS, Setting, Work};
+use crate::store::Store;
+use crate::subject::Subject;
 
 /// What was found on a chain.
-pub(super) struct Results {
-    pub(super) subject: Subject,
-    pub(super) about: About,
+pub(crate) struct Results {
+    pub(crate) subject: Subject,
+    pub(crate) about: About,
     settings: Vec<(Setting, Work, Measured)>,
     drift: Vec<(Preset, &'static str, DriftShares)>,
 }
@@ -37,7 +36,7 @@ struct Inputs<'a> {
 }
 
 impl Results {
-    pub(super) fn new(subject: Subject, store: &Store) -> Result<Self> {
+    pub(crate) fn new(subject: Subject, store: &Store, host: &dyn Host) -> Result<Self> {
         let key = subject.key;
         let inputs = |basis, mechanism, epsilon, work| Inputs {
             chain: subject.model.hash().to_string(),
@@ -51,7 +50,7 @@ impl Results {
         };
         let about = store
             .stage(&format!("{key}/chain"), &inputs("", "", "", None), || About::new(&subject))?;
-        terminal::note(format_args!(
+        host.note(&format!(
             "{key}: {}, {}",
             counted(about.states, "state"),
             counted(about.transitions, "transition")
@@ -59,7 +58,7 @@ impl Results {
         let levels = subject.simulated_levels().len();
         let mut settings = Vec::new();
         for (setting, work) in plan::settings(&subject.model, subject.more_epsilons, levels) {
-            stop_if_asked()?;
+            host.stop_if_asked()?;
             if let Some(same) = same_promise(&settings, setting) {
                 settings.push((setting, work, same));
                 continue;
@@ -67,17 +66,18 @@ impl Results {
             let (basis, mechanism) = (setting.basis.key(), setting.preset.name());
             let name = format!("{key}/{basis}-{mechanism}-{}", setting.epsilon);
             let inputs = inputs(basis, mechanism, setting.epsilon, Some(work));
-            let measured = store.stage(&name, &inputs, || measure(&subject, setting, work))?;
+            let measured =
+                store.stage(&name, &inputs, || measure(&subject, setting, work, host))?;
             settings.push((setting, work, measured));
         }
         let mut drift = Vec::new();
         for preset in MECHANISMS {
             for epsilon in plan::drift_epsilons(&subject.model, preset) {
-                stop_if_asked()?;
+                host.stop_if_asked()?;
                 let name = format!("{key}/drift-{preset}-{epsilon}");
                 let inputs = inputs("drift", preset.name(), epsilon, None);
                 let setting = Setting { basis: Basis::Epsilon, preset, epsilon };
-                let shares = store.stage(&name, &inputs, || drift_of(&subject, setting))?;
+                let shares = store.stage(&name, &inputs, || drift_of(&subject, setting, host))?;
                 drift.push((preset, epsilon, shares));
             }
         }
@@ -86,7 +86,7 @@ impl Results {
         }
         drift.sort_by(|a, b| number(a.1).total_cmp(&number(b.1)));
         let (kept, made, spent) = store.tally();
-        terminal::note(format_args!(
+        host.note(&format!(
             "{key}: {} run in {:.1} s{}",
             counted(made, "stage"),
             spent.as_secs_f64(),
@@ -96,28 +96,28 @@ impl Results {
     }
 
     /// What was measured of a setting.
-    pub(super) fn of(&self, basis: Basis, preset: Preset, epsilon: &str) -> Option<&Measured> {
+    pub(crate) fn of(&self, basis: Basis, preset: Preset, epsilon: &str) -> Option<&Measured> {
         let wanted = |s: &Setting| s.basis == basis && s.preset == preset && s.epsilon == epsilon;
         self.settings.iter().find(|(setting, ..)| wanted(setting)).map(|(_, _, measured)| measured)
     }
 
     /// Everything that was measured, in order.
-    pub(super) fn all(&self) -> impl Iterator<Item = (Setting, &Measured)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Setting, &Measured)> {
         self.settings.iter().map(|(setting, _, measured)| (*setting, measured))
     }
 
     /// Drift over ε for a mechanism.
-    pub(super) fn drift(&self, preset: Preset) -> Vec<(f64, DriftShares)> {
+    pub(crate) fn drift(&self, preset: Preset) -> Vec<(f64, DriftShares)> {
         let points = self.drift.iter().filter(|(other, ..)| *other == preset);
         points.map(|(_, epsilon, shares)| (number(epsilon), *shares)).collect()
     }
 
-    pub(super) fn levels(&self) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn levels(&self) -> (Vec<f64>, Vec<f64>) {
         (self.subject.levels(), self.subject.simulated_levels())
     }
 
     /// How often the distance is above each level, at equal ε.
-    pub(super) fn tail(&self, figures: &Figures) -> Vec<(f64, f64, f64)> {
+    pub(crate) fn tail(&self, figures: &Figures) -> Vec<(f64, f64, f64)> {
         let (levels, simulated) = self.levels();
         figures.tail(&levels, &simulated)
     }
@@ -139,7 +139,7 @@ fn same_promise(done: &[(Setting, Work, Measured)], setting: Setting) -> Option<
     Some(Measured { scale, remark, guarantee, fixed, uniform, drift, samples })
 }
 
-fn drift_of(subject: &Subject, setting: Setting) -> Result<DriftShares> {
+fn drift_of(subject: &Subject, setting: Setting, host: &dyn Host) -> Result<DriftShares> {
     let work = Work {
         exact: false,
         ever: false,
@@ -151,13 +151,14 @@ fn drift_of(subject: &Subject, setting: Setting) -> Result<DriftShares> {
     };
     let label =
         format!("{}: drift of {} at epsilon {}", subject.key, setting.preset, setting.epsilon);
-    let (mechanism, _) = made(subject, setting, work)?;
-    stop_if_asked()?;
-    let joint = observed(&label, |o| JointChain::new(&mechanism, KernelMemory::default(), o))?;
-    Ok(observed(&label, |o| Drift::new(&joint, o))?.report().into())
+    let (mechanism, _) = made(subject, setting, work, host)?;
+    host.stop_if_asked()?;
+    let joint =
+        host.observed(&label, |o| JointChain::new(&mechanism, KernelMemory::default(), o))?;
+    Ok(host.observed(&label, |o| Drift::new(&joint, o))?.report().into())
 }
 
 /// ε as a number: all of them are written in the plan.
-pub(super) fn number(epsilon: &str) -> f64 {
+pub(crate) fn number(epsilon: &str) -> f64 {
     epsilon.parse().expect("a number of the plan")
 }

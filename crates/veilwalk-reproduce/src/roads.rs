@@ -10,8 +10,8 @@ use veilwalk::Chain;
 use veilwalk::chain::{BuildOptions, Scope, TransitionCounts};
 use veilwalk_io::{WalkOptions, WalkReader};
 
-use super::ground::{Ground, Place};
-use crate::terminal;
+use crate::Host;
+use crate::ground::{Ground, Place};
 
 /// The column that holds a whole walk, with its states joined.
 const PATH_COLUMN: &str = "path";
@@ -20,7 +20,7 @@ const JUNCTIONS: &str = "node.txt";
 const SEGMENTS: &str = "edge.txt";
 
 /// The chain, its map where coordinates are beside the file, and the file that was read.
-pub(super) fn read(path: &Path) -> Result<(Chain, Option<Ground>, PathBuf)> {
+pub(crate) fn read(path: &Path, host: &dyn Host) -> Result<(Chain, Option<Ground>, PathBuf)> {
     let file = if path.is_dir() { path.join("path.csv") } else { path.to_owned() };
     let mut counts = TransitionCounts::new();
     match whole_walks(&file)? {
@@ -49,7 +49,7 @@ pub(super) fn read(path: &Path) -> Result<(Chain, Option<Ground>, PathBuf)> {
     }
     let options = BuildOptions { scope: Scope::LargestComponent, ..Default::default() };
     let (chain, _) = counts.build(options).with_context(|| file.display().to_string())?;
-    let ground = coordinates(&file, &chain)?;
+    let ground = coordinates(&file, &chain, host)?;
     Ok((chain, ground, file))
 }
 
@@ -86,13 +86,10 @@ fn count_long_form(file: &Path, counts: &mut TransitionCounts) -> Result<()> {
 }
 
 /// A map, where junctions (`osmid,y,x`) and segments (`u,v,…,n_id`) are in files beside the walks.
-fn coordinates(walks: &Path, chain: &Chain) -> Result<Option<Ground>> {
+fn coordinates(walks: &Path, chain: &Chain, host: &dyn Host) -> Result<Option<Ground>> {
     let (junctions, segments) = (walks.with_file_name(JUNCTIONS), walks.with_file_name(SEGMENTS));
     if !junctions.is_file() || !segments.is_file() {
-        terminal::note(format_args!(
-            "no {JUNCTIONS} and {SEGMENTS} beside {}, so no map",
-            walks.display()
-        ));
+        host.note(&format!("no {JUNCTIONS} and {SEGMENTS} beside {}, so no map", walks.display()));
         return Ok(None);
     }
     let mut places = HashMap::new();
@@ -121,7 +118,7 @@ fn coordinates(walks: &Path, chain: &Chain) -> Result<Option<Ground>> {
         "Road segments between junctions, drawn as straight lines.",
     );
     if ground.known() == 0 {
-        terminal::note(format_args!("{}: no state is in it, so no map", segments.display()));
+        host.note(&format!("{}: no state is in it, so no map", segments.display()));
         return Ok(None);
     }
     Ok(Some(ground))
@@ -170,8 +167,8 @@ mod tests {
     fn both_forms_make_the_same_chain() {
         let whole = folder(&[("path.csv", "ori,des,path,len\n1,1,1_2_3_1,4\n2,3,2_3,2\n")]);
         let long = folder(&[("walks.csv", "trajectory,state\na,1\na,2\nb,2\na,3\nb,3\na,1\n")]);
-        let (first, ground, _) = read(whole.path()).unwrap();
-        let (second, ..) = read(&long.path().join("walks.csv")).unwrap();
+        let (first, ground, _) = read(whole.path(), &crate::Silent).unwrap();
+        let (second, ..) = read(&long.path().join("walks.csv"), &crate::Silent).unwrap();
         assert_eq!(first.hash(), second.hash());
         assert!(ground.is_none());
     }
@@ -183,7 +180,7 @@ mod tests {
             ("node.txt", "osmid,y,x\n7,31.0,121.0\n8,31.1,121.0\n"),
             ("edge.txt", "u,v,name,n_id\n7,8,a,0\n8,7,a,1\n"),
         ]);
-        let (chain, ground, _) = read(files.path()).unwrap();
+        let (chain, ground, _) = read(files.path(), &crate::Silent).unwrap();
         let ground = ground.unwrap();
         assert_eq!(ground.known(), 2);
         let walk: Vec<_> = chain.states().collect();
@@ -194,7 +191,7 @@ mod tests {
     fn what_is_wrong_is_said_with_its_place() {
         let message = |files: &[(&str, &str)]| {
             let folder = folder(files);
-            format!("{:#}", read(&folder.path().join("path.csv")).err().unwrap())
+            format!("{:#}", read(&folder.path().join("path.csv"), &crate::Silent).err().unwrap())
         };
         assert!(message(&[]).contains("cannot read"));
         assert!(message(&[("path.csv", "path\n1__2\n")]).contains("line 2"));

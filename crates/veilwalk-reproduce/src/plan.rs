@@ -4,23 +4,23 @@ use serde::Serialize;
 use veilwalk::{Model, Preset};
 
 /// How many steps walks take, as in the paper.
-pub(super) const STEPS: usize = 100;
+pub(crate) const STEPS: usize = 100;
 /// Simulations and samples are the same in every run.
-pub(super) const SEED: u64 = 2026;
+pub(crate) const SEED: u64 = 2026;
 /// The mechanisms in every figure: the paper's two, then ours.
-pub(super) const MECHANISMS: [Preset; 4] =
+pub(crate) const MECHANISMS: [Preset; 4] =
     [Preset::Chen, Preset::Paper, Preset::Sharp, Preset::Cell];
 /// ε of the main figures.
-pub(super) const EPSILONS: [&str; 3] = ["1", "3", "5"];
+pub(crate) const EPSILONS: [&str; 3] = ["1", "3", "5"];
 /// The paper's radius, in nats.
-pub(super) const RADIUS: &str = "1";
+pub(crate) const RADIUS: &str = "1";
 /// Lengths at which entropies are simulated.
-pub(super) const LENGTHS: [usize; 4] = [10, 25, 50, STEPS];
+pub(crate) const LENGTHS: [usize; 4] = [10, 25, 50, STEPS];
 
 /// What is equal between the mechanisms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Basis {
+pub(crate) enum Basis {
     /// ε, with the paper's radius for those that have one and one substitution for `chen`.
     Epsilon,
     /// The loss of replacing any one state by any other.
@@ -28,9 +28,9 @@ pub(super) enum Basis {
 }
 
 impl Basis {
-    pub(super) const ALL: [Self; 2] = [Self::Epsilon, Self::Loss];
+    pub(crate) const ALL: [Self; 2] = [Self::Epsilon, Self::Loss];
 
-    pub(super) fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Epsilon => "equal-epsilon",
             Self::Loss => "equal-loss",
@@ -40,15 +40,15 @@ impl Basis {
 
 /// A mechanism in one comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Setting {
-    pub(super) basis: Basis,
-    pub(super) preset: Preset,
-    pub(super) epsilon: &'static str,
+pub(crate) struct Setting {
+    pub(crate) basis: Basis,
+    pub(crate) preset: Preset,
+    pub(crate) epsilon: &'static str,
 }
 
 /// How large a chain is for what is done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) enum Extent {
+pub(crate) enum Extent {
     /// Everything takes no time.
     Tiny,
     /// A sweep over all pairs of states takes milliseconds: everything is exact.
@@ -58,7 +58,7 @@ pub(super) enum Extent {
 }
 
 impl Extent {
-    pub(super) fn of(model: &Model) -> Self {
+    pub(crate) fn of(model: &Model) -> Self {
         match sweep(model) {
             s if s < 1e5 => Self::Tiny,
             s if s < 5e7 => Self::Small,
@@ -67,7 +67,7 @@ impl Extent {
     }
 
     /// Walks in each simulation.
-    pub(super) fn walks(self) -> u64 {
+    pub(crate) fn walks(self) -> u64 {
         match self {
             Self::Tiny => 10_000,
             Self::Small => 2_500,
@@ -83,20 +83,20 @@ fn sweep(model: &Model) -> f64 {
 
 /// What is measured of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Work {
+pub(crate) struct Work {
     /// Averages over the chain's own walks from one state, exact.
-    pub(super) exact: bool,
+    pub(crate) exact: bool,
     /// How often a distance is ever exceeded, exact.
-    pub(super) ever: bool,
+    pub(crate) ever: bool,
     /// The same averages with a uniform start, exact.
-    pub(super) uniform_exact: bool,
+    pub(crate) uniform_exact: bool,
     /// Both by simulation.
-    pub(super) simulated: bool,
-    pub(super) uniform_simulated: bool,
+    pub(crate) simulated: bool,
+    pub(crate) uniform_simulated: bool,
     /// The losses of replacing states.
-    pub(super) guarantee: bool,
+    pub(crate) guarantee: bool,
     /// The drift of every pair.
-    pub(super) drift: bool,
+    pub(crate) drift: bool,
 }
 
 impl Work {
@@ -147,7 +147,7 @@ impl Work {
 }
 
 /// Everything that is run on a chain, in order.
-pub(super) fn settings(
+pub(crate) fn settings(
     model: &Model,
     more_epsilons: &[&'static str],
     levels: usize,
@@ -166,7 +166,7 @@ pub(super) fn settings(
 }
 
 /// ε at which drift is computed for a mechanism, beyond what comes with its settings.
-pub(super) fn drift_epsilons(model: &Model, preset: Preset) -> Vec<&'static str> {
+pub(crate) fn drift_epsilons(model: &Model, preset: Preset) -> Vec<&'static str> {
     const ALL: [&str; 20] = [
         "0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5", "5.5", "6", "6.5", "7", "7.5",
         "8", "8.5", "9", "9.5", "10",

@@ -6,16 +6,16 @@ use anyhow::Result;
 use csv::Writer;
 use veilwalk::{Preset, StateId};
 
-use super::checks::Checks;
-use super::claims::Claim;
-use super::differences::Difference;
-use super::measure::Figures;
-use super::plan::{Basis, LENGTHS, MECHANISMS};
-use super::results::Results;
-use super::store::write;
+use crate::checks::Checks;
+use crate::claims::Claim;
+use crate::differences::Difference;
+use crate::measure::Figures;
+use crate::plan::{Basis, LENGTHS, MECHANISMS};
+use crate::results::Results;
+use crate::store::write;
 
 /// A file and what is in it, for the page.
-pub(super) const FILES: [(&str, &str); 11] = [
+pub(crate) const FILES: [(&str, &str); 11] = [
     ("chains.csv", "size, diameter, closest states and entropy rate of every chain"),
     ("errors.csv", "how often the distance exceeds v, exact and simulated"),
     ("entropy.csv", "mean empirical entropy of releases by length, exact and simulated"),
@@ -59,7 +59,7 @@ fn some(number: f64) -> String {
     field(Some(number))
 }
 
-pub(super) fn write_all(
+pub(crate) fn write_all(
     folder: &Path,
     chains: &[Results],
     checks: &Checks,
@@ -361,7 +361,7 @@ fn settings(folder: &Path, chains: &[Results]) -> Result<()> {
 }
 
 /// The rows of the paper's sample table: ε, mechanism and the states.
-pub(super) fn sample_rows(credit: &Results) -> Vec<(&'static str, Preset, Vec<StateId>)> {
+pub(crate) fn sample_rows(credit: &Results) -> Vec<(&'static str, Preset, Vec<StateId>)> {
     let mut rows = Vec::new();
     for epsilon in ["0.1", "1", "2", "5"] {
         for preset in MECHANISMS {

@@ -2,12 +2,12 @@
 
 use veilwalk_report::{Cell, Table, estimate, figure, percent};
 
-use crate::command::reproduce::claims::{Claim, Verdict};
-use crate::command::reproduce::differences::Difference;
-use crate::command::reproduce::files;
-use crate::command::reproduce::measure::Measured;
-use crate::command::reproduce::plan::Basis;
-use crate::command::reproduce::results::{Results, number};
+use crate::claims::{Claim, Verdict};
+use crate::differences::Difference;
+use crate::files;
+use crate::measure::Measured;
+use crate::plan::Basis;
+use crate::results::{Results, number};
 
 pub(super) fn claims(claims: &[Claim]) -> Table {
     let mut table = Table::new(["claim", "chain", "paper", "ours", "agrees?"]).words();
@@ -163,7 +163,7 @@ pub(super) fn guarantees(chains: &[Results]) -> Table {
                 Cell::words(unit).class(class),
                 Cell::number(
                     promised.covered_pairs as f64,
-                    crate::args::thousands(promised.covered_pairs as usize),
+                    veilwalk_report::thousands(promised.covered_pairs as usize),
                 ),
                 Cell::number(low, scale),
                 optional(promised.bound_per_nat),
@@ -189,7 +189,7 @@ pub(super) fn chains(chains: &[Results]) -> Table {
     for chain in chains {
         let a = &chain.about;
         let count = |n: f64| Cell::number(n, figure(n));
-        let whole = |n: usize| Cell::number(n as f64, crate::args::thousands(n));
+        let whole = |n: usize| Cell::number(n as f64, veilwalk_report::thousands(n));
         table.row([
             Cell::words(format!("[{}](#{})", chain.subject.key, chain.subject.key)),
             whole(a.states),

@@ -7,33 +7,33 @@ use veilwalk::analysis::profile::{OwnEntropy, own_entropy};
 use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::Unit;
 
-use super::plan::{RADIUS, STEPS};
-use super::subject::Subject;
+use crate::plan::{RADIUS, STEPS};
+use crate::subject::Subject;
 
 /// Figures of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct About {
-    pub(super) states: usize,
-    pub(super) transitions: usize,
-    pub(super) largest_out_degree: usize,
-    pub(super) diameter: f64,
+pub(crate) struct About {
+    pub(crate) states: usize,
+    pub(crate) transitions: usize,
+    pub(crate) largest_out_degree: usize,
+    pub(crate) diameter: f64,
     /// From where to where that is.
-    pub(super) farthest: (String, String),
+    pub(crate) farthest: (String, String),
     /// The closest two different states, by the symmetric distance.
-    pub(super) closest: f64,
-    pub(super) closest_pair: (String, String),
+    pub(crate) closest: f64,
+    pub(crate) closest_pair: (String, String),
     /// Unordered pairs that the paper's radius covers.
-    pub(super) covered_pairs: u64,
-    pub(super) entropy_rate: f64,
+    pub(crate) covered_pairs: u64,
+    pub(crate) entropy_rate: f64,
     /// Ordered pairs of different states at distance zero: the likeliest way is certain.
-    pub(super) at_distance_zero: usize,
+    pub(crate) at_distance_zero: usize,
     /// The real walks' entropy by length, from the starting state and from anywhere.
-    pub(super) own_fixed: Vec<OwnEntropy>,
-    pub(super) own_uniform: Vec<OwnEntropy>,
+    pub(crate) own_fixed: Vec<OwnEntropy>,
+    pub(crate) own_uniform: Vec<OwnEntropy>,
 }
 
 impl About {
-    pub(super) fn new(subject: &Subject) -> Result<Self> {
+    pub(crate) fn new(subject: &Subject) -> Result<Self> {
         let (model, chain) = (&subject.model, subject.model.chain());
         let diameter = model.diameter();
         let closest = model.closest_pair();

@@ -6,27 +6,27 @@ use anyhow::Result;
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::{Chain, Model, Source, StateId};
 
-use super::ground::Ground;
-use super::plan::{Extent, SEED, STEPS};
+use crate::ground::Ground;
+use crate::plan::{Extent, SEED, STEPS};
 
 /// A chain of the evaluation.
-pub(super) struct Subject {
+pub(crate) struct Subject {
     /// Its name in files and addresses.
-    pub(super) key: &'static str,
-    pub(super) title: &'static str,
+    pub(crate) key: &'static str,
+    pub(crate) title: &'static str,
     /// What it is, for the page.
-    pub(super) about: String,
-    pub(super) model: Arc<Model>,
+    pub(crate) about: String,
+    pub(crate) model: Arc<Model>,
     /// Where walks start.
-    pub(super) from: StateId,
+    pub(crate) from: StateId,
     /// Walks to look at: one of a hundred steps, and then what the paper shows.
-    pub(super) walks: Vec<Vec<StateId>>,
+    pub(crate) walks: Vec<Vec<StateId>>,
     /// ε of releases that are only looked at.
-    pub(super) more_epsilons: &'static [&'static str],
+    pub(crate) more_epsilons: &'static [&'static str],
     /// ε of the maps.
-    pub(super) map_epsilons: &'static [&'static str],
-    pub(super) ground: Option<Ground>,
-    pub(super) extent: Extent,
+    pub(crate) map_epsilons: &'static [&'static str],
+    pub(crate) ground: Option<Ground>,
+    pub(crate) extent: Extent,
 }
 
 /// Distances whose probabilities are computed: every quarter of a nat up to the largest.
@@ -38,7 +38,7 @@ const SIMULATED_LEVELS: f64 = 12.0;
 const RATINGS: [&str; 10] = ["Caa", "Ca/C", "Caa", "Caa", "Caa", "Caa", "B", "Caa", "Ca/C", "Ca/C"];
 
 impl Subject {
-    pub(super) fn credit() -> Result<Self> {
+    pub(crate) fn credit() -> Result<Self> {
         let model = Arc::new(Model::new(Chain::credit())?);
         let ratings = RATINGS.iter().map(|label| model.chain().require(label));
         let ratings = ratings.collect::<Result<Vec<_>, _>>()?;
@@ -52,7 +52,7 @@ impl Subject {
         Ok(subject)
     }
 
-    pub(super) fn downtown() -> Result<Self> {
+    pub(crate) fn downtown() -> Result<Self> {
         let model = Arc::new(Model::new(Chain::downtown())?);
         let from = most_visited(&model)?;
         let mut subject = Self::new("downtown", "Downtown streets", model, from);
@@ -69,7 +69,7 @@ impl Subject {
         Ok(subject)
     }
 
-    pub(super) fn roads(chain: Chain, ground: Option<Ground>, source: &str) -> Result<Self> {
+    pub(crate) fn roads(chain: Chain, ground: Option<Ground>, source: &str) -> Result<Self> {
         let model = Arc::new(Model::new(chain)?);
         let from = most_visited(&model)?;
         let mut subject = Self::new("roads", "Road network", model, from);
@@ -84,7 +84,7 @@ impl Subject {
         Ok(subject)
     }
 
-    pub(super) fn wikispeedia(chain: Chain, ground: Option<Ground>, source: &str) -> Result<Self> {
+    pub(crate) fn wikispeedia(chain: Chain, ground: Option<Ground>, source: &str) -> Result<Self> {
         let model = Arc::new(Model::new(chain)?);
         let from = most_visited(&model)?;
         let mut subject = Self::new("wikispeedia", "Wikispeedia clicks", model, from);
@@ -118,24 +118,24 @@ impl Subject {
     }
 
     /// A state's label as people read it.
-    pub(super) fn label(&self, state: StateId) -> String {
+    pub(crate) fn label(&self, state: StateId) -> String {
         self.model.chain().label(state).replace('_', " ")
     }
 
     /// The distances whose probabilities are computed.
-    pub(super) fn levels(&self) -> Vec<f64> {
+    pub(crate) fn levels(&self) -> Vec<f64> {
         let last = (self.diameter() * LEVELS_PER_NAT).ceil() as usize;
         (0..=last).map(|k| k as f64 / LEVELS_PER_NAT).collect()
     }
 
     /// Those that are simulated as well: whole numbers of nats.
-    pub(super) fn simulated_levels(&self) -> Vec<f64> {
+    pub(crate) fn simulated_levels(&self) -> Vec<f64> {
         let step = (self.diameter() / SIMULATED_LEVELS).ceil().max(1.0);
         let last = (self.diameter() / step).floor() as usize;
         (1..=last).map(|k| k as f64 * step).collect()
     }
 
-    pub(super) fn diameter(&self) -> f64 {
+    pub(crate) fn diameter(&self) -> f64 {
         self.model.diameter().distance.as_f64()
     }
 }

@@ -9,18 +9,18 @@ use veilwalk_report::Label;
 type Point = (f64, f64);
 
 /// What a map shows of a chain.
-pub(super) struct Ground {
-    pub(super) lines: Vec<(Point, Point)>,
-    pub(super) dots: Vec<Point>,
-    pub(super) labels: Vec<Label>,
+pub(crate) struct Ground {
+    pub(crate) lines: Vec<(Point, Point)>,
+    pub(crate) dots: Vec<Point>,
+    pub(crate) labels: Vec<Label>,
     places: Vec<Option<Place>>,
     /// What the reader should know about it.
-    pub(super) caption: String,
+    pub(crate) caption: String,
 }
 
 /// Where one state is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Spot(Point),
     Stretch(Point, Point),
 }
@@ -42,7 +42,7 @@ impl Place {
 }
 
 impl Ground {
-    pub(super) fn downtown() -> Self {
+    pub(crate) fn downtown() -> Self {
         let map = downtown_map();
         let point = |(x, y): (i32, i32)| (f64::from(x), f64::from(y));
         let places: Vec<_> =
@@ -57,7 +57,7 @@ impl Ground {
     }
 
     /// Stretches between two places each.
-    pub(super) fn of_stretches(places: Vec<Option<Place>>, caption: &str) -> Self {
+    pub(crate) fn of_stretches(places: Vec<Option<Place>>, caption: &str) -> Self {
         Self::new(places, Vec::new(), caption)
     }
 
@@ -75,7 +75,7 @@ impl Ground {
     }
 
     /// States in groups, each group a disc that is as large as it has members.
-    pub(super) fn of_groups(chain: &Chain, group_of: &HashMap<String, String>) -> Self {
+    pub(crate) fn of_groups(chain: &Chain, group_of: &HashMap<String, String>) -> Self {
         const NONE: &str = "Uncategorized";
         let mut groups: HashMap<&str, Vec<StateId>> = HashMap::new();
         for state in chain.states() {
@@ -105,7 +105,7 @@ impl Ground {
     }
 
     /// A walk as a line. States that are not on the map are passed over.
-    pub(super) fn route(&self, walk: &[StateId]) -> Vec<Point> {
+    pub(crate) fn route(&self, walk: &[StateId]) -> Vec<Point> {
         let mut points = Vec::new();
         let mut last: Option<Place> = None;
         for place in walk.iter().filter_map(|state| self.places[state.index()]) {
@@ -120,7 +120,7 @@ impl Ground {
     }
 
     /// How many states are on the map.
-    pub(super) fn known(&self) -> usize {
+    pub(crate) fn known(&self) -> usize {
         self.places.iter().flatten().count()
     }
 }

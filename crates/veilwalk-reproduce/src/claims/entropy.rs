@@ -3,9 +3,9 @@
 use veilwalk_report::{figure, percent};
 
 use super::{Claim, Verdict, both};
-use crate::command::reproduce::measure::{Figures, Measured};
-use crate::command::reproduce::plan::EPSILONS;
-use crate::command::reproduce::results::Results;
+use crate::measure::{Figures, Measured};
+use crate::plan::EPSILONS;
+use crate::results::Results;
 
 /// The lengths at which the entropy of `paper` is not below that of `chen`, and how many there are.
 fn not_lower(chen: &Figures, paper: &Figures) -> (Vec<usize>, usize) {

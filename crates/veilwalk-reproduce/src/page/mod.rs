@@ -190,7 +190,7 @@ fn vacuous_words(chains: &[Results]) -> String {
         .iter()
         .map(|c| {
             let states = c.about.states;
-            let pairs = crate::args::thousands(states * (states - 1) / 2);
+            let pairs = veilwalk_report::thousands(states * (states - 1) / 2);
             let covered = match c.about.covered_pairs {
                 0 => "none".to_owned(),
                 some => some.to_string(),
@@ -242,8 +242,8 @@ fn of_chain(page: &mut Page, chain: &Results) {
         "{} It has {} states and {} transitions; the largest distance is {} (from {} to \
                  {}), the closest two states are {} apart ({} and {}).{simulated}",
         subject.about,
-        crate::args::thousands(chain.about.states),
-        crate::args::thousands(chain.about.transitions),
+        veilwalk_report::thousands(chain.about.states),
+        veilwalk_report::thousands(chain.about.transitions),
         in_nats(figure(chain.about.diameter)),
         chain.about.farthest.0,
         chain.about.farthest.1,
@@ -259,7 +259,7 @@ fn of_chain(page: &mut Page, chain: &Results) {
                  {} Points are simulated, with {} walks of {STEPS} steps, which see hardly anything \
                  rarer than {}; an arrow is an error bar that reaches zero, or nearly.",
             errors_words(chain),
-            crate::args::thousands(subject.extent.walks() as usize),
+            veilwalk_report::thousands(subject.extent.walks() as usize),
             chance(1.0 / (subject.extent.walks() as usize * STEPS) as f64)
         ),
     ));

@@ -4,8 +4,8 @@ use veilwalk::Preset;
 use veilwalk_report::percent;
 
 use super::{Claim, Verdict};
-use crate::command::reproduce::measure::DriftShares;
-use crate::command::reproduce::results::Results;
+use crate::measure::DriftShares;
+use crate::results::Results;
 
 /// Of the pairs that can drift together, how many are nearly all.
 const NEARLY_ALL: f64 = 0.95;
