@@ -126,7 +126,7 @@ def test_ledgers(
     assert ledger.spent()["north"] == 4
     for give in (WALKS, table(), [WALKS["north"]]):
         names = ["north"] if isinstance(give, list) else None
-        with pytest.raises(vw.LedgerError, match="exceed the budget of 4; nothing was released"):
+        with pytest.raises(vw.LedgerError, match="exceed the budget of 4; none of these walks was released"):
             cell.privatize(give, ledger=path, budget=4, names=names)
     assert ledger.spent()["south"] == 2, "nobody is charged then"
     lists = pl.DataFrame({"trajectory": ["new", "empty"], "state": [["B", "B"], []]})

@@ -92,7 +92,10 @@ fn a_release_over_the_budget_is_refused_before_anything_is_written() {
         assert!(message.contains("\"north\" has spent epsilon 1"), "{message}");
         assert!(message.contains("budget of 1.5"), "{message}");
         assert!(message.contains("one other person"), "{message}");
-        assert!(message.contains("nothing was released. Leave such walks out"), "{message}");
+        assert!(
+            message.contains("none of these walks was released. Leave such walks out"),
+            "{message}"
+        );
     }
     assert_eq!(folder.read("out.csv"), first);
     assert_eq!(spent(&folder, "north"), ("1".into(), 1));

@@ -85,6 +85,19 @@ fn two_runs_under_one_key_part_as_independent_ones_do() {
     assert!(shared[CHANGED] > 1_000, "{shared:?}");
 }
 
+#[test]
+fn a_ledger_refuses_other_states_under_one_id() {
+    let folder = Folder::with("my.key", "a secret of more than sixteen bytes");
+    folder.write("x.csv", walks("Ba"));
+    folder.write("y.csv", walks("B"));
+    let how = ["--key-file", "my.key", "--ledger", "l", "--release-id", &"7".repeat(32)];
+    let first = released(&folder, "x.csv", &how);
+    assert_eq!(first, released(&folder, "x.csv", &how), "the same walks repeat");
+    let other = [&["privatize", "y.csv", "-o", "out.csv"], &PROMISE[..], &how].concat();
+    folder.refuses(&other, &["release id"]);
+    assert!(!folder.path("out.csv").exists(), "refused before anything is released");
+}
+
 fn id_of(folder: &Folder, file: &str) -> String {
     let text = folder.read(&format!("{file}.manifest.json"));
     let manifest: Value = serde_json::from_str(&text).unwrap();

@@ -53,7 +53,7 @@ pub enum Problem {
     /// A person has not enough left.
     #[error(
         "{person:?} has spent epsilon {spent}{} for {unit}, and {cost} more would exceed the \
-         budget of {budget}{}; nothing was released. Leave such walks out, or take a smaller epsilon or \
+         budget of {budget}{}; none of these walks was released. Leave such walks out, or take a smaller epsilon or \
          a larger budget",
         .window.map_or_else(String::new, |window| format!(" in the last {window}")),
         match .others {
@@ -100,7 +100,7 @@ pub enum Problem {
     /// The release id is taken.
     #[error(
         "{walk:?} was charged before under the release id {}, and this is not the same release again: \
-         {}. Nothing was released. Leave the release id out for a new release",
+         {}. Nothing of it was released. Leave the release id out for a new release",
         hex(.release), .why
     )]
     OtherUnderId {
