@@ -175,6 +175,7 @@ def analyze(
     start: State | None,
     steps: int,
     real: object,
+    unknown_state: object,
     released_start: State | None,
     levels: Iterable[float] | None,
     eta: Iterable[float],
@@ -204,6 +205,7 @@ def analyze(
         thorough,
         block,
         longest_walk,
+        unknown_state,
     )
     if listed is not None:
         warn(

@@ -129,10 +129,9 @@ def verify(release: Path, chain: Chain) -> dict[str, Any]:
     manifest: dict[str, Any] = json.loads(_native.verify(os.fspath(release), chain._native))
     name = os.fspath(release)
     if not manifest["private"]:
-        empty = "; nothing is within the radius" if manifest["guarantee"]["vacuous"] else ""
-        warn(f"{name}: this release is not private (randomness: {manifest['randomness']}{empty})")
-    if manifest["start"] == "first":
-        warn(f"{name}: the first state of every walk is the real one")
+        warn(f"{name}: this release is not private ({'; '.join(manifest['why_not_private'])})")
+    if manifest["unknown_states"] == "skip":
+        warn(f"{name}: rows with unknown states were left out, so the lengths of walks depend on them")
     if manifest["kept_columns"]:
         warn(f"{name}: {', '.join(manifest['kept_columns'])} was copied as it is, unprotected")
     return manifest

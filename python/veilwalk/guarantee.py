@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import takewhile
 from typing import Any
 
 from veilwalk import html
@@ -70,7 +71,8 @@ class Guarantee:
 
     @property
     def substitution_loss(self) -> float:
-        """The exact loss of replacing one state by the worst other, rounded up."""
+        """The exact loss of replacing one state by the worst other, rounded up; infinite where nothing is
+        known."""
         loss = self._figures["substitution_loss"]["max"]
         return float("inf") if loss is None else float(loss)
 
@@ -85,15 +87,15 @@ class Guarantee:
 
     def _repr_html_(self) -> str:
         paragraphs = [" ".join(part.split()) for part in self._words.split("\n\n")]
-        promise, meaning = paragraphs[0], paragraphs[1]
-        example = [text for text in paragraphs[2:3] if text.startswith("For example")]
+        prose = list(takewhile(lambda text: not text.startswith("Who is covered"), paragraphs))
+        promise, meaning, limits = prose[0], prose[1], prose[2:]
         figures = self._figures
         smallest = self.smallest_radius
 
         return html.page(
             html.title(promise),
             html.paragraph(meaning, "alarm" if self.vacuous else ""),
-            *(html.paragraph(text) for text in example),
+            *(html.paragraph(text) for text in limits),
             html.facts(
                 [
                     (
@@ -108,7 +110,11 @@ class Guarantee:
                 ]
             ),
             self._loss_table(),
-            html.paragraph("Losses are rounded up. Each further release adds epsilon again.", "faint"),
+            html.paragraph(
+                "Losses are rounded up. Each further release, and each further walk of the same person, adds "
+                "epsilon again.",
+                "faint",
+            ),
         )
 
     def _loss_table(self) -> str:
@@ -119,19 +125,15 @@ class Guarantee:
             ("by any other", "substitution_loss"),
         ]
 
-        def bound(name: str) -> str:
-            return "" if figures[name]["figures"] == "exact" else "≤ "
+        def shown(name: str, figure: str) -> str:
+            loss = figures[name]
+            if loss[figure] is None:
+                return "not covered" if loss["figures"] == "exact" else "not computed"
+            return ("" if loss["figures"] == "exact" else "≤ ") + html.rounded_up(loss[figure])
 
         return html.table(
             ["Loss of replacing one state", "worst", "mean"],
-            [
-                [
-                    name,
-                    bound(key) + html.rounded_up(figures[key]["max"]),
-                    bound(key) + html.rounded_up(figures[key]["mean"]),
-                ]
-                for name, key in losses
-            ],
+            [[name, shown(key, "max"), shown(key, "mean")] for name, key in losses],
         )
 
 

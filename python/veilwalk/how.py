@@ -73,6 +73,12 @@ class How:
             self.threads,
         )
 
+    def known_rows(self, state: object) -> Any:
+        """Which rows of an Arrow column stay, as an array of truth values; nothing if all do."""
+        if not self.manner.skips:
+            return None
+        return _native.known_rows(self.manner, self.states, state, self.state)
+
     def each(self, walks: Iterable[Any]) -> list[Any]:
         """Releases walks, each in the kind it came in: a list, a tuple or an array."""
         walks = list(walks)

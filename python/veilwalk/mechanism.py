@@ -18,7 +18,7 @@ from veilwalk.files import Audit, Ledger
 from veilwalk.guarantee import BlockGuarantee, Guarantee
 from veilwalk.how import How, block_text, name_text, person_texts
 from veilwalk.session import Block, BlockSession, Session
-from veilwalk.source import check_guarantee, source, warn_of_first
+from veilwalk.source import check_guarantee, source, warn_of_first, warn_of_skipped
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
@@ -281,6 +281,7 @@ class Mechanism:
         release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error", "skip"] = "error",
         threads: int | None = None,
         block: Block | None = None,
         longest_walk: int | None = None,
@@ -307,6 +308,11 @@ class Mechanism:
         `release_id`, unless one is given: draw it yourself (`new_release_id()`) and keep it if you may have
         to repeat the run. Give an id again for the same walks only: two releases of different walks under one
         id would show where the walks differ.
+
+        A state that the chain does not have ends the release with an error. With a state as `unknown_state`
+        that state is taken instead, and the release does not show where. With `unknown_state="skip"` such
+        states are left out: then the lengths of walks depend on them, which is not protected, so nothing can
+        be kept and the column `step` does not come back. (`"state:skip"` is a state that is called `skip`.)
 
         With `block` a number of steps is released together, or with `"all"` the whole walk: more accurate
         at the same guarantee. Blocks are drawn by the exponential rule at the scale of the theorem; `auto`
@@ -338,6 +344,7 @@ class Mechanism:
             None if budget is None else exact_text("budget", budget),
             window,
             person_texts(person),
+            unknown_state,
         )
         how = How(
             manner=manner,
@@ -351,6 +358,7 @@ class Mechanism:
             keep=tuple(several("keep", keep)),
         )
         warn_of_first(start)
+        warn_of_skipped(manner)
         return walks.privatize(walks_, how)
 
     def _checked_block(self, block: Block | None) -> str | None:
@@ -376,6 +384,7 @@ class Mechanism:
         release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error"] = "error",
         ledger: str | os.PathLike[str] | None = None,
         budget: Exact | None = None,
         window: str | None = None,
@@ -392,6 +401,7 @@ class Mechanism:
         release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error"] = "error",
         block: Block,
         longest_walk: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
@@ -409,6 +419,7 @@ class Mechanism:
         release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error"] = "error",
         block: Block | None = None,
         longest_walk: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
@@ -420,12 +431,15 @@ class Mechanism:
         """A session for one walk, released while it happens; with `block`, so many steps at a time. With a
         key, every walk needs a name of its own, and the session draws a `release_id` unless one is given (its
         attribute `release_id` tells). With a `ledger` the walk is charged epsilon here, and there is no
-        session if its `person` (the walk itself, if not given) would spend more than the `budget`."""
+        session if its `person` (the walk itself, if not given) would spend more than the `budget`. A
+        state as `unknown_state` is taken instead of those that the chain does not have."""
         if ledger is not None and not name_text(name):
             raise ParameterError("name: with a ledger every walk needs a name of its own, to be charged")
         if budget is not None and ledger is None:
             raise ParameterError("budget: it is kept in a ledger; give ledger= too")
-        made = self._session(block, longest_walk, name, key, seed, release_id, start, states, allow_vacuous)
+        made = self._session(
+            block, longest_walk, name, key, seed, release_id, start, states, unknown_state, allow_vacuous
+        )
         if ledger is not None:
             # Nothing is released before the first call of the session.
             Ledger(ledger)._charge(
@@ -451,6 +465,7 @@ class Mechanism:
         release_id: str | None,
         start: State | Literal["initial", "first"],
         states: Literal["labels", "numbers"],
+        unknown_state: State | Literal["error"],
         allow_vacuous: bool,
     ) -> Session | BlockSession:
         if block is not None:
@@ -465,6 +480,7 @@ class Mechanism:
                 release_id=release_id,
                 start=start,
                 states=states,
+                unknown_state=unknown_state,
                 allow_vacuous=allow_vacuous,
             )
         if longest_walk is not None:
@@ -477,6 +493,7 @@ class Mechanism:
             release_id=release_id,
             start=start,
             states=states,
+            unknown_state=unknown_state,
             allow_vacuous=allow_vacuous,
         )
 
@@ -488,6 +505,7 @@ class Mechanism:
         start: State | None = None,
         steps: int = 100,
         real: object = None,
+        unknown_state: State | Literal["error", "skip"] = "error",
         released_start: State | Literal["initial", "first"] | None = None,
         levels: Iterable[float] | None = None,
         eta: Iterable[float] = (0.1, 0.5),
@@ -501,8 +519,9 @@ class Mechanism:
 
         Figures are averages over the chain's own walks of so many steps, which tells nothing about real
         ones: from `start`, with releases that start there too, or else from the initial distribution. With
-        `real`, walks as `privatize` takes them, they are about those, and NOT protected. With `block` they
-        are about releases in blocks: exact for `real` walks, simulated for the chain's own.
+        `real`, walks as `privatize` takes them, they are about those, and NOT protected; `unknown_state` is
+        that of `privatize`, for them. With `block` they are about releases in blocks: exact for `real` walks,
+        simulated for the chain's own.
 
         Without `levels` the distances whose exceedance is computed are a tenth, two, four and six tenths of
         the chain's diameter in round numbers: 2, 5, 10 and 15 nats on the credit chain.
@@ -518,6 +537,7 @@ class Mechanism:
             start=start,
             steps=steps,
             real=real,
+            unknown_state=unknown_state,
             released_start=released_start,
             levels=levels,
             eta=eta,
@@ -597,6 +617,7 @@ class Mechanism:
         release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         keep: Iterable[str] = (),
+        unknown_state: State | Literal["error", "skip"] = "error",
         block: Block | None = None,
         longest_walk: int | None = None,
     ) -> dict[str, Any]:
@@ -605,8 +626,9 @@ class Mechanism:
         `veilwalk privatize -o` writes it, for `verify`.
 
         How the release was made is for you to say: where its randomness came from, with a key or a seed under
-        which `release_id`, how walks start, which columns were kept, and whether it was in blocks. The file
-        is gone through, and refused if it has a state or a move that the chain has not.
+        which `release_id`, how walks start, which columns were kept, what became of unknown states, and
+        whether it was in blocks. The file is gone through, and refused if it has a state or a move that the
+        chain has not.
 
         >>> import pathlib, tempfile
         >>> import polars as pl
@@ -631,6 +653,7 @@ class Mechanism:
             several("keep", keep),
             block_text(block),
             longest_walk,
+            unknown_state,
         )
         manifest: dict[str, Any] = json.loads(written)
         return manifest

@@ -99,7 +99,8 @@ class Session(_OneWalk):
     """Follows one real walk, and answers every real state with a released one.
 
     `start()` releases the first state. It does not look at the real one, unless the session was made
-    with `start="first"`. Then `step()` answers each further real state.
+    with `start="first"`. Then `step()` answers each further real state. A state as `unknown_state` is taken
+    instead of those that the chain does not have.
 
     >>> import veilwalk as vw
     >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
@@ -135,6 +136,7 @@ class Session(_OneWalk):
         release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error"] = "error",
         allow_vacuous: bool = False,
         _saved: bytes | None = None,
     ) -> None:
@@ -147,6 +149,7 @@ class Session(_OneWalk):
             states,
             allow_vacuous,
             _saved,
+            unknown_state,
         )
         warn_of_first(start)
 
@@ -162,6 +165,7 @@ class Session(_OneWalk):
         release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error"] = "error",
         allow_vacuous: bool = False,
     ) -> Session:
         """Takes a saved session up again. The key is given anew: it is never part of what is saved. The
@@ -174,6 +178,7 @@ class Session(_OneWalk):
             release_id=_of_the_record(data, key, seed, release_id),
             start=start,
             states=states,
+            unknown_state=unknown_state,
             allow_vacuous=allow_vacuous,
             _saved=data,
         )
@@ -234,6 +239,7 @@ class BlockSession(_OneWalk):
         release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error"] = "error",
         allow_vacuous: bool = False,
         _saved: bytes | None = None,
     ) -> None:
@@ -251,6 +257,7 @@ class BlockSession(_OneWalk):
             length,
             longest_walk,
             _saved,
+            unknown_state,
         )
         warn_of_first(start)
 
@@ -268,6 +275,7 @@ class BlockSession(_OneWalk):
         release_id: str | None = None,
         start: State | Literal["initial", "first"] = "initial",
         states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error"] = "error",
         allow_vacuous: bool = False,
     ) -> BlockSession:
         """Takes a saved session up again. The key is given anew: it is never part of what is saved. The
@@ -282,6 +290,7 @@ class BlockSession(_OneWalk):
             release_id=_of_the_record(data, key, seed, release_id),
             start=start,
             states=states,
+            unknown_state=unknown_state,
             allow_vacuous=allow_vacuous,
             _saved=data,
         )

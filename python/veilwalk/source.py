@@ -62,6 +62,18 @@ def check_guarantee(mechanism: _native.Mechanism, allow_vacuous: bool) -> None:
         if not allow_vacuous:
             raise
         warn("allow_vacuous: no two different walks are within the radius; this release protects NOTHING")
+    thin = mechanism.thin_coverage()
+    if thin is not None:
+        warn(thin)
+
+
+def warn_of_skipped(manner: _native.Manner) -> None:
+    """Says what leaving states out gives away."""
+    if manner.skips:
+        warn(
+            'unknown_state="skip": how long released walks are depends on what was left out, and that is not '
+            "protected; give a state of the chain to take instead of unknown ones"
+        )
 
 
 def warn_of_first(start: object) -> None:

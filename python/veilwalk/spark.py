@@ -122,6 +122,14 @@ def _refuse(mechanism: object, allow_vacuous: bool) -> None:
     check_guarantee(mechanism._native, allow_vacuous)
 
 
+def _refuse_skip(manner: _native.Manner) -> None:
+    if manner.skips:
+        raise ParameterError(
+            'unknown_state="skip": the steps that are missing would show which rows were left out; give a '
+            "state of the chain to take instead of unknown ones"
+        )
+
+
 def _check_types(df: DataFrame, trajectory: str, step: str | None, state: str) -> None:
     from pyspark.sql import types
 
@@ -163,6 +171,7 @@ def privatize(
     state: str = "state",
     start: State | Literal["initial", "first"] = "initial",
     states: Literal["labels", "numbers"] = "labels",
+    unknown_state: State | Literal["error"] = "error",
     block: Block | None = None,
     longest_walk: int | None = None,
     allow_vacuous: bool = False,
@@ -175,7 +184,8 @@ def privatize(
     trajectory, the step and the released state. It is the same however the rows are spread over
     partitions, and when a task is run again. A trajectory that has two rows with arrays ends the job with an
     error before either is released, in whatever partitions they are. With `block` steps are released in
-    blocks, as by `Mechanism.privatize`.
+    blocks, as by `Mechanism.privatize`. A state as `unknown_state` is taken instead of those that the chain
+    does not have; none is left out, since steps that are missing would show it.
 
     Each call draws a release id, and its result is one release: Spark may compute it as often as it likes,
     and it comes out the same, as long as the walks do. If the data behind `df` changes, call `privatize`
@@ -200,7 +210,10 @@ def privatize(
     run = new_release_id() if release_id is None else release_id
     # What cannot be released in blocks is refused here and not in a task.
     asked = source(key, None, run)
-    _native.Manner(mechanism._native, asked, start, length, longest_walk, None, None, None, None)
+    manner = _native.Manner(
+        mechanism._native, asked, start, length, longest_walk, None, None, None, None, unknown_state
+    )
+    _refuse_skip(manner)
     warn_of_first(start)
     load = _loader(df, mechanism, model)
     chosen = df.select(*columns)
@@ -220,6 +233,7 @@ def privatize(
                 release_id=run,
                 start=start,
                 states=states,
+                unknown_state=unknown_state,
                 block=block,
                 longest_walk=longest_walk,
                 allow_vacuous=True,
@@ -329,6 +343,7 @@ def stream(
     state: str = "state",
     start: State | Literal["initial", "first"] = "initial",
     states: Literal["labels", "numbers"] = "labels",
+    unknown_state: State | Literal["error"] = "error",
     disorder: Literal["error", "drop"] = "error",
     block: Block | None = None,
     allow_vacuous: bool = False,
@@ -348,7 +363,8 @@ def stream(
 
     Rows of one trajectory are released in the order of `step`, which has to ascend. A row that comes
     after a later one, or a second time, ends the query with an error that names it; with
-    `disorder="drop"` it is left out.
+    `disorder="drop"` it is left out. A state as `unknown_state` is taken instead of those that the chain does
+    not have.
 
     A stream is released one state at a time. In blocks, real states would wait in Spark's state store, and so
     in its checkpoint on disk, and nothing says when a walk is over: `block` is refused.
@@ -372,7 +388,11 @@ def stream(
     warn_of_first(start)
     load = _loader(df, mechanism, model)
     run = _id_of_stream(df, checkpoint, release_id)
-    source(key, None, run)
+    asked = source(key, None, run)
+    manner = _native.Manner(
+        mechanism._native, asked, start, None, None, None, None, None, None, unknown_state
+    )
+    _refuse_skip(manner)
     chosen = df.select(trajectory, step, state)
     walk_state = types.StructType(
         [
@@ -417,6 +437,7 @@ def stream(
                 release_id=run,
                 start=start,
                 states=states,
+                unknown_state=unknown_state,
                 allow_vacuous=True,
                 _saved=None if saved is None else bytes(saved),
             )

@@ -60,6 +60,11 @@ class Tables:
         raise NotImplementedError
 
     @staticmethod
+    def rows(table: Any, known: Any) -> Any:
+        """The rows of a table or column for which this array says so."""
+        raise NotImplementedError
+
+    @staticmethod
     def values(column: Any) -> list[Any]:
         raise NotImplementedError
 
@@ -74,6 +79,11 @@ class Tables:
             return self.back(self.how.list_column(self.native(column, name), name, names), column)
         only = self.how.names_for(1)[0]
         how = replace(self.how, state=name)
+        known = how.known_rows(self.native(column, name))
+        if known is not None:
+            column = self.rows(column, known)
+            if len(column) == 0:
+                return self.empty(column)
         released, _ = how.long(None, None, self.native(column, name), only)
         return self.back(released, column)
 
@@ -102,10 +112,25 @@ class Tables:
                 raise ParameterError(f"keep: {name!r} comes back in any case; leave it out")
         if how.names is not None and how.trajectory in present:
             raise ParameterError(f"names: a table names its walks in the column {how.trajectory!r}")
+        if how.manner.skips and how.keep:
+            raise ParameterError(
+                f'keep: with unknown_state="skip" the values of {", ".join(how.keep)} that are missing would '
+                "show which rows were left out; keep none, or give a state to take instead of unknown ones"
+            )
+        if how.manner.skips and step in present:
+            raise ParameterError(
+                f'unknown_state="skip": the column {step!r} would show which rows were left out; sort the '
+                "rows by it and give step=None, or give a state to take instead of unknown ones"
+            )
         if how.keep:
             warn(f"keep: {', '.join(how.keep)} is released as it is, unprotected")
         kept = {name: self.alone(self.column(frame, name)) for name in how.keep}
         self.check(states)
+        if not lists and len(states) > 0:
+            known = how.known_rows(self.native(states, how.state))
+            if known is not None:
+                frame = self.rows(frame, known)
+                states = self.column(frame, how.state)
         if lists:
             columns = self.list_form(frame, states, how.trajectory in present)
         else:
@@ -229,6 +254,12 @@ class Polars(Tables):
         return pl.DataFrame([column.alias(name) for name, column in columns.items()])
 
     @staticmethod
+    def rows(table: Any, known: Any) -> Any:
+        import polars as pl
+
+        return table.filter(pl.Series(known))
+
+    @staticmethod
     def values(column: Any) -> list[Any]:
         return cast("list[Any]", column.to_list())
 
@@ -303,6 +334,12 @@ class Arrow(Tables):
 
     def assemble(self, frame: Any, columns: dict[str, Any]) -> Any:
         return type(frame).from_arrays(list(columns.values()), names=list(columns))
+
+    @staticmethod
+    def rows(table: Any, known: Any) -> Any:
+        import pyarrow as pa
+
+        return table.filter(pa.array(known))
 
     @staticmethod
     def values(column: Any) -> list[Any]:
@@ -426,6 +463,11 @@ class Pandas(Tables):
 
         index = row_numbers(frame.index)
         return pd.DataFrame({name: column.set_axis(index) for name, column in columns.items()})
+
+    @staticmethod
+    def rows(table: Any, known: Any) -> Any:
+        # A new index: numbers that are missing from the old one would show the gaps.
+        return table[known].reset_index(drop=True)
 
     @staticmethod
     def values(column: Any) -> list[Any]:

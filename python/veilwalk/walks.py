@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from veilwalk import _native, tables
-from veilwalk._native import WalkError
+from veilwalk._native import ParameterError, WalkError
 from veilwalk.how import How, is_array, name_text
 
 Walks = TypeVar("Walks")
@@ -86,6 +86,11 @@ def _numpy(array: Any, how: How) -> Any:
     if array.size == 0:
         return array.copy()
     count = 1 if array.ndim == 1 else array.shape[0]
+    if array.ndim == 2 and how.manner.skips:
+        raise ParameterError(
+            'unknown_state="skip": the rows of an array have one length, so that no state can be left out of '
+            "a walk; give a list of arrays, or a state to take instead of unknown ones"
+        )
     if array.dtype.kind in "iu":
         largest = np.iinfo(np.int64).max
         if array.dtype.kind == "u" and array.max() > largest:
@@ -99,7 +104,7 @@ def _numpy(array: Any, how: How) -> Any:
             how.names_for(count),
             how.threads,
         )
-        return released.astype(array.dtype).reshape(array.shape)
+        return released.astype(array.dtype).reshape(array.shape if array.ndim == 2 else -1)
     if array.dtype.kind not in "UOT":
         raise WalkError(
             f"an array of type {array.dtype}; states are texts or whole numbers, as labels or with "

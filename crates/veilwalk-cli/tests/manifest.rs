@@ -50,6 +50,9 @@ fn it_says_what_was_promised_and_how() {
         "chain.transitions",
         "counts.steps",
         "counts.walks",
+        "coverage.covered",
+        "coverage.share",
+        "coverage.states",
         "format",
         "guarantee.covered_pairs",
         "guarantee.covered_states",
@@ -71,10 +74,16 @@ fn it_says_what_was_promised_and_how() {
         "release.hash",
         "release_id",
         "start",
+        "unknown_states",
         "veilwalk",
+        "why_not_private",
     ];
     assert_eq!(found, expected);
-    assert_eq!(manifest["private"], true);
+    assert_eq!(manifest["private"], false, "not every state has an alternative");
+    let coverage = json!({ "states": 9, "covered": 6, "share": 6.0 / 9.0 });
+    assert_eq!(manifest["coverage"], coverage);
+    assert!(manifest["why_not_private"][0].as_str().unwrap().contains("6 of 9 states (66.6 %)"));
+    assert_eq!(manifest["unknown_states"], "skip");
     assert_eq!(manifest["veilwalk"], env!("CARGO_PKG_VERSION"));
     assert_eq!(manifest["mechanism"]["name"], "paper");
     assert_eq!(manifest["mechanism"]["calibration"], "theorem");
@@ -102,7 +111,7 @@ fn the_hash_is_that_of_the_file() {
 fn nothing_of_the_real_walks_is_in_it() {
     let folder = folder();
     folder.write("my.key", "an unguessable secret of many bytes");
-    for more in [&["--key-file", "my.key"][..], &["--start", "first"], &["--keep", "note"]] {
+    for more in [&["--key-file", "my.key"][..], &["--start", "first"]] {
         manifest(&folder, more);
         let text = folder.read("out.csv.manifest.json");
         let secret = ["Aaa", "Def", "Zzz", "Ca/C", "north", "south", "infeasible", "skipped"];
@@ -118,7 +127,9 @@ fn nothing_of_the_real_walks_is_in_it() {
 fn counts_that_depend_on_the_real_walks_are_there_on_request_only() {
     let folder = folder();
     let manifest = manifest(&folder, &["--disclose-counts"]);
-    let counts = json!({ "walks": 2, "steps": 3, "infeasible": 1, "skipped": 1 });
+    let counts = json!({
+        "walks": 2, "steps": 3, "infeasible": 1, "skipped": 1, "vanished": 0, "replaced": 0
+    });
     assert_eq!(manifest["counts"], counts);
     let args = both(&["privatize", "walks.csv", "--disclose-counts"], &CREDIT);
     folder.refuses(args, &["--output"]);
@@ -134,7 +145,13 @@ fn randomness_and_start_decide_whether_it_is_private() {
         (&[], "system", true),
         (&["--start", "first"], "system", false),
     ] {
-        let manifest = manifest(&folder, more);
+        let all = ["--substitutions", "1"];
+        let start =
+            ["privatize", "walks.csv", "-o", "out.csv", "--chain", "credit", "--epsilon", "1"];
+        folder.run(start.iter().chain(&all).chain(&SKIP).chain(more)).success();
+        let manifest: Value = serde_json::from_str(&folder.read("out.csv.manifest.json")).unwrap();
+        assert_eq!(manifest["coverage"], json!({ "states": 9, "covered": 9, "share": 1.0 }));
+        assert_eq!(manifest.get("why_not_private").is_none(), private);
         assert_eq!(manifest["randomness"], randomness);
         assert_eq!(manifest["private"], private, "{randomness}");
         assert!(!folder.read("out.csv.manifest.json").contains("\"7\""));
@@ -144,7 +161,11 @@ fn randomness_and_start_decide_whether_it_is_private() {
 #[test]
 fn what_is_disclosed_is_named_and_verify_repeats_it() {
     let folder = folder();
-    let manifest = manifest(&folder, &["--start", "first", "--keep", "note"]);
+    let args = both(&["privatize", "walks.csv", "-o", "out.csv", "--unknown-state", "B"], &CREDIT);
+    let more = ["--start", "first", "--keep", "note"];
+    folder.run(args.iter().map(String::as_str).chain(more)).success();
+    let manifest: Value = serde_json::from_str(&folder.read("out.csv.manifest.json")).unwrap();
+    assert_eq!(manifest["unknown_states"], "state:B");
     assert_eq!(manifest["start"], "first");
     assert_eq!(manifest["kept_columns"], json!(["note"]));
     let run = folder.run(["verify", "out.csv", "--chain", "credit"]).success();

@@ -49,6 +49,12 @@ fn release(folder: &Folder, args: &[&str]) -> Assert {
     folder.run(both(args, &CREDIT))
 }
 
+/// Whether anything is warned of, but for the states that the radius of these tests does not cover.
+fn warned(message: &str) -> bool {
+    let mut warnings = message.lines().filter(|line| line.starts_with("warning"));
+    warnings.any(|line| !line.contains("fewer than 95 %"))
+}
+
 #[test]
 fn a_row_is_answered_by_a_row_and_other_columns_stay() {
     let folder = Folder::with("walks.csv", WALKS);
@@ -72,7 +78,7 @@ fn a_row_is_answered_by_a_row_and_other_columns_stay() {
     assert_feasible(&walks_of(&shown), &Chain::credit());
     let message = stderr(&run);
     assert!(message.contains("released 2 walks, 7 states"), "{message}");
-    assert!(!message.contains("warning"), "{message}");
+    assert!(!warned(&message), "{message}");
     assert!(!shown.contains('\u{1b}') && !message.contains('\u{1b}'), "plain in a pipe");
 }
 
@@ -226,7 +232,7 @@ fn with_a_key_a_walk_is_released_the_same_whatever_is_around_it() {
         folder.write("walks.csv", format!("trajectory,state\n{}", rows.concat()));
         let args = ["privatize", "walks.csv", "--key-file", key, "--release-id", ID];
         let run = release(&folder, &args).success();
-        assert!(!stderr(&run).contains("warning"), "{}", stderr(&run));
+        assert!(!warned(&stderr(&run)), "{}", stderr(&run));
         walks_of(&stdout(&run))
     };
     let expected = released(&one_by_one, "my.key");
@@ -251,7 +257,7 @@ fn walks_start_where_they_are_told_to() {
     for args in [["--start", "Aaa"], ["--initial", "Aaa"]] {
         let (north, south, message) = first(&args);
         assert_eq!((north.as_str(), south.as_str()), ("Aaa", "Aaa"));
-        assert!(!message.contains("warning"), "{message}");
+        assert!(!warned(&message), "{message}");
     }
     folder.write("start.csv", "state,probability\nAa,1\nB,0\n");
     assert_eq!(first(&["--initial", "start.csv"]).0, "Aa");

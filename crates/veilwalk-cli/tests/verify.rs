@@ -9,10 +9,17 @@ const WALKS: &str = "trajectory,state\nnorth,Baa\nsouth,B\nnorth,Ba\nsouth,Caa\n
 const VERIFY: [&str; 4] = ["verify", "out.csv", "--chain", "credit"];
 const MANIFEST: &str = "out.csv.manifest.json";
 
+/// Every state of the credit chain has an alternative within this radius.
+const COVERED: [&str; 6] = ["--chain", "credit", "--epsilon", "1", "--radius", "24"];
+
 /// A folder with a release and its manifest.
 fn released(more: &[&str]) -> Folder {
+    released_with(&COVERED, more)
+}
+
+fn released_with(promise: &[&str], more: &[&str]) -> Folder {
     let folder = Folder::with("walks.csv", WALKS);
-    let args = both(&["privatize", "walks.csv", "-o", "out.csv"], &CREDIT);
+    let args = both(&["privatize", "walks.csv", "-o", "out.csv"], promise);
     folder.run(args.iter().map(String::as_str).chain(more.iter().copied())).success();
     folder
 }
@@ -103,10 +110,10 @@ fn lost_rows_are_noticed() {
 #[test]
 fn the_manifest_of_another_version_is_refused_by_its_version() {
     let folder = released(&[]);
-    change_manifest(&folder, |manifest| manifest["format"] = 1.into());
-    let message = folder.refuses(VERIFY, &[MANIFEST, "2"]);
+    change_manifest(&folder, |manifest| manifest["format"] = 99.into());
+    let message = folder.refuses(VERIFY, &[MANIFEST, "99"]);
     // Its other keys may be any.
-    folder.write(MANIFEST, json!({ "format": 1, "kind": "release" }).to_string());
+    folder.write(MANIFEST, json!({ "format": 99, "kind": "release" }).to_string());
     assert_eq!(folder.refuses(VERIFY, &[MANIFEST]), message);
     for garbled in ["", "{}", "not json", "{\"format\":2}"] {
         folder.write(MANIFEST, garbled);
@@ -127,7 +134,7 @@ fn a_seeded_release_passes_with_a_warning() {
 /// alone does not go together any more.
 #[test]
 fn a_forged_promise_is_noticed() {
-    let forgeries: [(&str, &str, Value); 9] = [
+    let forgeries: [(&str, &str, Value); 12] = [
         ("chain", "states", json!(999)),
         ("promise", "epsilon", json!("0.01")),
         ("promise", "radius_nats", json!("300")),
@@ -136,7 +143,10 @@ fn a_forged_promise_is_noticed() {
         ("mechanism", "scale", json!(["9"])),
         ("mechanism", "calibration", json!("guess")),
         ("guarantee", "covered_pairs", json!(999)),
-        ("guarantee", "covered_states", json!(1.0)),
+        ("guarantee", "covered_states", json!(0.5)),
+        ("coverage", "covered", json!(8)),
+        ("coverage", "states", json!(10)),
+        ("coverage", "share", json!(0.9)),
     ];
     for (part, key, forged) in forgeries {
         let folder = released(&[]);
@@ -153,6 +163,55 @@ fn a_forged_promise_is_noticed() {
         manifest["release_id"] = json!("17");
     });
     folder.refuses(VERIFY, &["out.csv", "\"17\" is not a release id"]);
+}
+
+/// Not every state has an alternative: the manifest says so, and cannot say otherwise.
+#[test]
+fn a_manifest_cannot_call_private_what_leaves_states_uncovered() {
+    let folder = released_with(&CREDIT, &[]);
+    let run = folder.run(VERIFY).success();
+    let told = stderr(&run);
+    assert!(
+        told.contains("not private (only 6 of 9 states (66.6 %) have an alternative"),
+        "{told}"
+    );
+    let genuine = folder.read(MANIFEST);
+    change_manifest(&folder, |manifest| manifest["private"] = json!(true));
+    folder.refuses(VERIFY, &["private true", "gives false"]);
+    folder.write(MANIFEST, &genuine);
+    change_manifest(&folder, |manifest| manifest["why_not_private"] = json!(["it rained"]));
+    folder.refuses(VERIFY, &["it rained", "6 of 9"]);
+    folder.write(MANIFEST, &genuine);
+    change_manifest(&folder, |manifest| {
+        manifest["coverage"] = json!({ "states": 9, "covered": 9, "share": 1.0 });
+        manifest["private"] = json!(true);
+        manifest["why_not_private"] = json!([]);
+    });
+    folder.refuses(VERIFY, &["coverage", "6 of 9"]);
+}
+
+#[test]
+fn what_is_said_of_unknown_states_has_to_be_possible() {
+    let folder = released(&["--unknown-state", "skip"]);
+    let run = folder.run(VERIFY).success();
+    assert!(stderr(&run).contains("lengths of walks depend on them"), "{}", stderr(&run));
+    for (told, words) in [
+        ("state:Baa", None),
+        ("error", None),
+        ("state:Zzz", Some("state:Zzz")),
+        ("guess", Some("guess")),
+    ] {
+        change_manifest(&folder, |manifest| manifest["unknown_states"] = json!(told));
+        match words {
+            None => assert_eq!(stderr(&folder.run(VERIFY).success()), ""),
+            Some(words) => drop(folder.refuses(VERIFY, &["unknown_states", words])),
+        }
+    }
+    let folder = Folder::with("walks.csv", "trajectory,state,note\na,Baa,x\na,A,y\n");
+    let args = both(&["privatize", "walks.csv", "-o", "out.csv", "--keep", "note"], &COVERED);
+    folder.run(args).success();
+    change_manifest(&folder, |manifest| manifest["unknown_states"] = json!("skip"));
+    folder.refuses(VERIFY, &["rows were left out and columns kept"]);
 }
 
 #[test]

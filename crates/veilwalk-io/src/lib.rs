@@ -65,8 +65,8 @@ pub use compression::Compression;
 pub use initial_file::{read_initial, read_initial_from};
 pub use making::MakingError;
 pub use manifest::{
-    BlockPart, ChainPart, Counts, FinishedRelease, GuaranteePart, Hashing, Manifest, MechanismPart,
-    PromisePart, ReleasePart, hash_file,
+    BlockPart, ChainPart, Counts, CoveragePart, FinishedRelease, GuaranteePart, Hashing, Manifest,
+    MechanismPart, PromisePart, ReleasePart, hash_file,
 };
 pub use mechanism_file::{MechanismFile, ScaleFrom, ScaleMismatch, ScalePart};
 pub use model_file::{

@@ -19,7 +19,7 @@ use veilwalk::{Mechanism, Model, Promise, ReleaseId};
 use crate::mechanism_file::ScaleFrom;
 use crate::output::AtomicFile;
 use crate::read_error::{ReadError, ReadErrorKind};
-use crate::release::Releasing;
+use crate::release::{Releasing, UnknownStates};
 use crate::write_error::{WriteError, WriteErrorKind};
 
 /// Everything a manifest says.
@@ -29,9 +29,14 @@ pub struct Manifest {
     pub format: u32,
     /// The version of the program.
     pub veilwalk: String,
-    /// Whether the promise holds: not with a seed, nor where nothing is protected, nor for walks whose
-    /// first state is released as it is.
+    /// Whether the promise holds for every state: not with a seed, nor where a state of the chain has no
+    /// alternative within the unit, nor for walks whose first state is released as it is.
     pub private: bool,
+    /// Why it does not, one sentence for each reason.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub why_not_private: Vec<String>,
+    /// How many states of the chain have an alternative within the unit.
+    pub coverage: CoveragePart,
     /// The mechanism.
     pub mechanism: MechanismPart,
     /// What was promised.
@@ -50,8 +55,22 @@ pub struct Manifest {
     pub start: String,
     /// Columns that were copied as they are.
     pub kept_columns: Vec<String>,
+    /// What was done with rows whose state is not one of the chain's: `error`, `skip` (they were left
+    /// out, so lengths depend on them), or `state:` and the state that replaced theirs.
+    pub unknown_states: String,
     /// The release.
     pub release: ReleasePart,
+}
+
+/// How many states of a chain a promise covers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoveragePart {
+    /// How many states the chain has.
+    pub states: usize,
+    /// How many of them have at least one alternative.
+    pub covered: usize,
+    /// The share of those.
+    pub share: f64,
 }
 
 /// A mechanism by its choices.
@@ -122,7 +141,7 @@ pub struct ChainPart {
 }
 
 /// How much was released.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Walks.
     pub walks: u64,
@@ -134,6 +153,12 @@ pub struct Counts {
     /// Rows that were left out, only where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub skipped: Option<u64>,
+    /// Walks of which every row was left out, only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub vanished: Option<u64>,
+    /// Rows whose state was replaced by one of the chain's, only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub replaced: Option<u64>,
 }
 
 /// The release file.
@@ -166,6 +191,8 @@ pub struct FinishedRelease<'a> {
     pub start: &'a str,
     /// Columns that were copied as they are.
     pub kept_columns: &'a [String],
+    /// What was done with states that the chain does not have.
+    pub unknown_states: UnknownStates,
     /// How much was released.
     pub counts: Counts,
     /// The file.
@@ -183,6 +210,14 @@ impl BlockPart {
             BlockLength::Whole { longest } => ("all".to_owned(), Some(longest)),
         };
         Self { length, longest_walk, rounding_cost: mechanism.rounding_cost() }
+    }
+}
+
+impl CoveragePart {
+    /// What a unit covers.
+    #[must_use]
+    pub fn of(cover: &Cover) -> Self {
+        Self { states: cover.states, covered: cover.covered_states, share: cover.share() }
     }
 }
 
@@ -209,6 +244,12 @@ impl Manifest {
     /// The format written by this version.
     pub const FORMAT: u32 = 2;
 
+    /// What `unknown_states` is where rows were left out.
+    pub const SKIPPED: &str = "skip";
+
+    /// What `unknown_states` begins with where a state was put in the place of unknown ones.
+    pub const REPLACED_BY: &str = "state:";
+
     /// What the name of a manifest has beyond that of its release.
     pub const SUFFIX: &str = ".manifest.json";
 
@@ -234,10 +275,20 @@ impl Manifest {
             SourceKind::Keyed => "key",
             SourceKind::Seeded => "seed",
         };
+        let why_not_private = Self::why_not_private(randomness, release.cover, release.start);
+        let unknown_states = match release.unknown_states {
+            UnknownStates::Refuse => "error".to_owned(),
+            UnknownStates::Skip => Self::SKIPPED.to_owned(),
+            UnknownStates::Replace(state) => {
+                format!("{}{}", Self::REPLACED_BY, model.chain().label(state))
+            }
+        };
         Self {
             format: Self::FORMAT,
             veilwalk: env!("CARGO_PKG_VERSION").to_owned(),
-            private: Self::is_private(randomness, release.cover.is_vacuous(), release.start),
+            private: why_not_private.is_empty(),
+            why_not_private,
+            coverage: CoveragePart::of(release.cover),
             mechanism: MechanismPart {
                 name: release.name.to_owned(),
                 distance: design.distance.to_string(),
@@ -263,6 +314,7 @@ impl Manifest {
             release_id: release.release_id.to_string(),
             start: release.start.to_owned(),
             kept_columns: release.kept_columns.to_vec(),
+            unknown_states,
             release: ReleasePart {
                 file: release.file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
                 hash: release.hash,
@@ -288,10 +340,23 @@ impl Manifest {
         PathBuf::from(name)
     }
 
-    /// Whether a promise holds, given where the randomness came from, whether anything is protected,
-    /// and how walks start.
-    pub(crate) fn is_private(randomness: &str, vacuous: bool, start: &str) -> bool {
-        randomness != "seed" && !vacuous && start != "first"
+    /// Why a promise does not hold for every state, given where the randomness came from, what is
+    /// covered, and how walks start; nothing if it does.
+    pub(crate) fn why_not_private(randomness: &str, cover: &Cover, start: &str) -> Vec<String> {
+        let mut why = Vec::new();
+        if randomness == "seed" {
+            why.push("whoever knows the seed can undo it".to_owned());
+        }
+        if cover.is_vacuous() {
+            why.push("nothing is within the radius".to_owned());
+        } else if !cover.is_complete() {
+            let covered = cover.in_words();
+            why.push(format!("only {covered} have an alternative within the radius"));
+        }
+        if start == "first" {
+            why.push("the first state of every walk is the real one".to_owned());
+        }
+        why
     }
 
     /// Whether there is a file where the manifest of this release goes, and it is none.

@@ -221,7 +221,10 @@ pub enum ReadErrorKind {
     #[error("this is not the manifest of a release: {0}")]
     NotAManifest(String),
     /// A manifest of another version.
-    #[error("the manifest has format {0}; this version of veilwalk reads format 2")]
+    #[error(
+        "the manifest has format {0}; this version of veilwalk reads format {read}",
+        read = crate::manifest::Manifest::FORMAT
+    )]
     ManifestFormat(u32),
     /// Text that is not a mechanism.
     #[error("this is not a mechanism file: {0}; write one with `veilwalk tune -o FILE`")]

@@ -16,7 +16,7 @@ use veilwalk::mechanism::{BlockError, BlockLength, BlockMechanism, Unit};
 use veilwalk::{Chain, Design, Model, Preset, Promise, ReleaseId, StateId};
 
 use crate::making::MakingError;
-use crate::manifest::{BlockPart, Counts, GuaranteePart, Manifest, hash_file};
+use crate::manifest::{BlockPart, Counts, CoveragePart, GuaranteePart, Manifest, hash_file};
 use crate::mechanism_file::ScaleFrom;
 use crate::output::directory_of;
 use crate::read_error::{Place, ReadError, ReadErrorKind};
@@ -208,7 +208,7 @@ pub fn count_release(
             _ => {}
         }
     }
-    Ok(Counts { walks: last.len() as u64, steps, infeasible: None, skipped: None })
+    Ok(Counts { walks: last.len() as u64, steps, ..Counts::default() })
 }
 
 /// The folder that a file is to be in, from the root where that can be told.
@@ -334,7 +334,8 @@ fn recompute(
     if known && named != Some(told.name.as_str()) {
         return Err(Contradiction::Name(told.name.clone()));
     }
-    let found = GuaranteePart::of(model, &Cover::new(model, unit));
+    let cover = Cover::new(model, unit);
+    let found = GuaranteePart::of(model, &cover);
     // Six digits: numbers that went through a text file may differ in the last of a double.
     let figures = |part: &GuaranteePart| {
         let smallest = part.smallest_radius_nats.unwrap_or(0.0);
@@ -342,6 +343,30 @@ fn recompute(
         format!("vacuous {vacuous}, from {smallest:.6} nats, {share:.6} of states, {pairs} pairs")
     };
     agree("guarantee", figures(&manifest.guarantee), figures(&found))?;
-    let private = Manifest::is_private(&manifest.randomness, found.vacuous, &manifest.start);
-    agree("private", manifest.private.to_string(), private.to_string())
+    let coverage = |part: &CoveragePart| {
+        format!("{} of {} states, {:.6}", part.covered, part.states, part.share)
+    };
+    agree("coverage", coverage(&manifest.coverage), coverage(&CoveragePart::of(&cover)))?;
+    let why = Manifest::why_not_private(&manifest.randomness, &cover, &manifest.start);
+    agree("private", manifest.private.to_string(), why.is_empty().to_string())?;
+    agree("why it is not private:", manifest.why_not_private.join("; "), why.join("; "))?;
+    check_unknown_states(manifest, model.chain())
+}
+
+/// What a manifest says of unknown states has to be possible.
+fn check_unknown_states(manifest: &Manifest, chain: &Chain) -> Result<(), Contradiction> {
+    let told = manifest.unknown_states.as_str();
+    match (told, told.strip_prefix(Manifest::REPLACED_BY)) {
+        ("error", _) => Ok(()),
+        (Manifest::SKIPPED, _) if manifest.kept_columns.is_empty() => Ok(()),
+        (Manifest::SKIPPED, _) => Err(Contradiction::Word(
+            "the manifest says that rows were left out and columns kept, which is never done: kept \
+             columns would show the gaps"
+                .to_owned(),
+        )),
+        (_, Some(label)) if chain.state(label).is_some() => Ok(()),
+        _ => Err(Contradiction::Word(format!(
+            "unknown_states: {told:?} is none of `error`, `skip` and `state:` with a state of the chain"
+        ))),
+    }
 }

@@ -10,7 +10,7 @@ use veilwalk::analysis::{Inquiry, Origin, Progress, usual_levels};
 use veilwalk::guarantee;
 use veilwalk::mechanism::{Epsilon, Radius, Unit};
 use veilwalk::{Preset, Start, StateId};
-use veilwalk_io::Releasing;
+use veilwalk_io::{Releasing, UnknownStates};
 
 use crate::chain::Chain;
 use crate::choice::promise;
@@ -60,10 +60,12 @@ pub(crate) fn analyze(
     thorough: bool,
     block: Option<&str>,
     longest_walk: Option<u64>,
+    unknown_state: &Bound<'_, PyAny>,
 ) -> PyResult<(String, usize)> {
     mechanism.mechanism.model().require_tables().map_err(parameter_error)?;
     let (origin, start) = starts(chain, start, released_start)?;
-    let real = real.map(|walks| real_walks(chain, &walks)).transpose()?;
+    let unknown = chain.labels().unknown_states(unknown_state)?;
+    let real = real.map(|walks| real_walks(chain, &walks, unknown)).transpose()?;
     let states = chain.labels().chain();
     let impossible = real.iter().flatten().flat_map(|walk| walk.windows(2));
     let impossible = impossible.filter(|pair| !states.allows(pair[0], pair[1])).count();
@@ -112,14 +114,20 @@ pub(crate) fn analyze(
     Ok((found, impossible))
 }
 
-fn real_walks(chain: &Chain, walks: &[Vec<Bound<'_, PyAny>>]) -> PyResult<Vec<Vec<StateId>>> {
+fn real_walks(
+    chain: &Chain,
+    walks: &[Vec<Bound<'_, PyAny>>],
+    unknown: UnknownStates,
+) -> PyResult<Vec<Vec<StateId>>> {
     let mut found = Vec::with_capacity(walks.len());
     for (number, walk) in walks.iter().enumerate() {
-        let states = walk.iter().enumerate().map(|(step, value)| {
-            let state = chain.labels().state(value, Naming::Integer);
-            state
-                .map(|(state, _)| state)
-                .map_err(|why| WalkError::new_err(format!("walk {number}, step {step}: {why}")))
+        let states = walk.iter().enumerate().filter_map(|(step, value)| {
+            match chain.labels().state_or(value, Naming::Integer, unknown) {
+                Ok((state, _)) => state.map(Ok),
+                Err(why) => {
+                    Some(Err(WalkError::new_err(format!("walk {number}, step {step}: {why}"))))
+                }
+            }
         });
         found.push(states.collect::<PyResult<Vec<_>>>()?);
     }

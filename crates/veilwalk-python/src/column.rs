@@ -20,6 +20,7 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use arrow_select::take::take;
 use rayon::prelude::*;
+use veilwalk_io::UnknownStates;
 
 use crate::labels::{Labels, Naming};
 
@@ -35,7 +36,12 @@ pub(crate) struct BadValue {
 pub(crate) struct Like {
     data_type: DataType,
     integers: Naming,
+    /// What is read for a state that the chain does not have; nothing if it is refused.
+    instead: Option<u32>,
 }
+
+/// What is read for a state that is left out. No state has this number.
+pub(crate) const LEFT_OUT: u32 = u32::MAX;
 
 /// Rows that one thread reads in one go.
 pub(crate) const ROWS: usize = 1 << 16;
@@ -46,6 +52,7 @@ impl Like {
         data_type: &DataType,
         integers: Naming,
         labels: &Labels,
+        unknown: UnknownStates,
     ) -> Result<Self, String> {
         let texts =
             |t: &DataType| matches!(t, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
@@ -63,14 +70,19 @@ impl Like {
                 "the type is {data_type}, where states=\"numbers\" asks for whole numbers"
             ));
         }
-        let like = Self { data_type: data_type.clone(), integers };
+        let instead = match unknown {
+            UnknownStates::Refuse => None,
+            UnknownStates::Skip => Some(LEFT_OUT),
+            UnknownStates::Replace(state) => Some(state.index() as u32),
+        };
+        let like = Self { data_type: data_type.clone(), integers, instead };
         if data_type.is_integer() {
             like.write(Vec::new(), labels)?;
         }
         Ok(like)
     }
 
-    /// Reads an array of states.
+    /// Reads an array of states. Those that are left out are [`LEFT_OUT`].
     pub(crate) fn read(&self, array: &ArrayRef, labels: &Labels) -> Result<Vec<u32>, BadValue> {
         let mut states = vec![0; array.len()];
         let nulls = array.logical_nulls();
@@ -78,17 +90,17 @@ impl Like {
         match array.data_type() {
             DataType::Utf8 => {
                 let texts = array.as_string::<i32>();
-                read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
+                self.read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
             }
             DataType::LargeUtf8 => {
                 let texts = array.as_string::<i64>();
-                read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
+                self.read_texts(labels, |row| texts.value(row), nulls, &mut states)?;
             }
             DataType::Utf8View => {
                 let (texts, views) = (array.as_string_view(), array.as_string_view().views());
                 let state = |row: usize| labels.view(views[row], || texts.value(row));
                 let why = |row| labels.unknown_text(texts.value(row)).to_string();
-                fill(&mut states, nulls, state, why)?;
+                self.fill(&mut states, nulls, state, why)?;
             }
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
@@ -102,7 +114,7 @@ impl Like {
                 };
                 // A missing value may have any key.
                 let state = |row: usize| known.get(keys[row] as usize).copied().flatten();
-                fill(&mut states, nulls, state, why)?;
+                self.fill(&mut states, nulls, state, why)?;
             }
             _ => self.read_integers(array, labels, nulls, &mut states)?,
         }
@@ -128,13 +140,51 @@ impl Like {
                 let state = |row: usize| {
                     i64::try_from(numbers[row]).ok().and_then(|n| labels.integer(integers, n))
                 };
-                fill(states, nulls, state, |row| match i64::try_from(numbers[row]) {
+                self.fill(states, nulls, state, |row| match i64::try_from(numbers[row]) {
                     Ok(number) => labels.unknown_integer(integers, number),
                     Err(_) => format!("{} is larger than any label", numbers[row]),
                 })
             }
             _ => Ok(())
         )
+    }
+
+    /// Looks up texts on all cores.
+    fn read_texts<'a>(
+        &self,
+        labels: &Labels,
+        text: impl Fn(usize) -> &'a str + Sync,
+        nulls: Option<&NullBuffer>,
+        states: &mut [u32],
+    ) -> Result<(), BadValue> {
+        let why = |row| labels.unknown_text(text(row)).to_string();
+        self.fill(states, nulls, |row| labels.text(text(row)), why)
+    }
+
+    /// Fills in every state, or finds the first row that has none, and why.
+    fn fill(
+        &self,
+        states: &mut [u32],
+        nulls: Option<&NullBuffer>,
+        state: impl Fn(usize) -> Option<u32> + Sync,
+        why: impl Fn(usize) -> String,
+    ) -> Result<(), BadValue> {
+        let missing = |row| nulls.is_some_and(|nulls| nulls.is_null(row));
+        let bad = states.par_chunks_mut(ROWS).enumerate().find_map_first(|(part, states)| {
+            for (row, place) in (part * ROWS..).zip(states) {
+                match state(row).or(self.instead).filter(|_| !missing(row)) {
+                    Some(state) => *place = state,
+                    None => return Some(row),
+                }
+            }
+            None
+        });
+        let Some(row) = bad else { return Ok(()) };
+        let why = match missing(row) {
+            true => "a missing value (null); every row needs a state".to_owned(),
+            false => why(row),
+        };
+        Err(BadValue { row, why })
     }
 
     /// The states in a column of this type.
@@ -152,42 +202,6 @@ impl Like {
             }
         }
     }
-}
-
-/// Looks up texts on all cores.
-fn read_texts<'a>(
-    labels: &Labels,
-    text: impl Fn(usize) -> &'a str + Sync,
-    nulls: Option<&NullBuffer>,
-    states: &mut [u32],
-) -> Result<(), BadValue> {
-    let why = |row| labels.unknown_text(text(row)).to_string();
-    fill(states, nulls, |row| labels.text(text(row)), why)
-}
-
-/// Fills in every state, or finds the first row that has none, and why.
-fn fill(
-    states: &mut [u32],
-    nulls: Option<&NullBuffer>,
-    state: impl Fn(usize) -> Option<u32> + Sync,
-    why: impl Fn(usize) -> String,
-) -> Result<(), BadValue> {
-    let missing = |row| nulls.is_some_and(|nulls| nulls.is_null(row));
-    let bad = states.par_chunks_mut(ROWS).enumerate().find_map_first(|(part, states)| {
-        for (row, place) in (part * ROWS..).zip(states) {
-            match state(row).filter(|_| !missing(row)) {
-                Some(state) => *place = state,
-                None => return Some(row),
-            }
-        }
-        None
-    });
-    let Some(row) = bad else { return Ok(()) };
-    let why = match missing(row) {
-        true => "a missing value (null); every row needs a state".to_owned(),
-        false => why(row),
-    };
-    Err(BadValue { row, why })
 }
 
 /// The keys of a dictionary, as they are where they have this width.

@@ -11,8 +11,8 @@ use veilwalk::model::Certified;
 use veilwalk::random::SourceKind;
 use veilwalk::{ReleaseId, Start};
 use veilwalk_io::{
-    FinishedRelease, Manifest, MechanismFile, Releasing, count_release, hash_file, verify_release,
-    write_model,
+    FinishedRelease, Manifest, MechanismFile, Releasing, UnknownStates, count_release, hash_file,
+    verify_release, write_model,
 };
 use veilwalk_ledger::{Ledger, Limit, Terms, Window, is_ledger};
 
@@ -254,6 +254,7 @@ pub(crate) fn write_manifest(
     kept_columns: Vec<String>,
     block: Option<&str>,
     longest_walk: Option<u64>,
+    unknown_state: &Bound<'_, PyAny>,
 ) -> PyResult<String> {
     let source = match randomness {
         "system" => SourceKind::System,
@@ -276,6 +277,12 @@ pub(crate) fn write_manifest(
             ));
         }
     };
+    let unknown_states = mechanism.labels.unknown_states(unknown_state)?;
+    if unknown_states == UnknownStates::Skip && !kept_columns.is_empty() {
+        return Err(ParameterError::new_err(
+            "unknown_state=\"skip\" does not go with keep: kept columns show which rows were left out",
+        ));
+    }
     if Manifest::would_replace_another(&path) {
         return Err(file_error(format!(
             "{}: the manifest goes there, and there is a file that is none; move it away",
@@ -298,6 +305,7 @@ pub(crate) fn write_manifest(
             release_id,
             start: &start,
             kept_columns: &kept_columns,
+            unknown_states,
             counts,
             file: &path,
             hash,

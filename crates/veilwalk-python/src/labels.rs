@@ -6,6 +6,7 @@ use pyo3::types::{PyBool, PyInt, PyString};
 use rustc_hash::FxHashMap;
 use veilwalk::StateId;
 use veilwalk::chain::UnknownState;
+use veilwalk_io::{Manifest, UnknownStates};
 
 use crate::error::{ParameterError, WalkError};
 
@@ -209,6 +210,24 @@ impl Labels {
         value: &Bound<'_, PyAny>,
         integers: Naming,
     ) -> Result<(StateId, Naming), String> {
+        let (state, naming) = self.state_or(value, integers, UnknownStates::Refuse)?;
+        Ok((state.expect("what is unknown is refused"), naming))
+    }
+
+    /// The same, where a state that the chain does not have may be left out or replaced. What is no state
+    /// at all is refused in any case.
+    pub(crate) fn state_or(
+        &self,
+        value: &Bound<'_, PyAny>,
+        integers: Naming,
+        unknown: UnknownStates,
+    ) -> Result<(Option<StateId>, Naming), String> {
+        let settled = |found: Option<u32>, why: &dyn Fn() -> String| match (found, unknown) {
+            (Some(state), _) => Ok(Some(StateId::new(state as usize))),
+            (None, UnknownStates::Replace(state)) => Ok(Some(state)),
+            (None, UnknownStates::Skip) => Ok(None),
+            (None, UnknownStates::Refuse) => Err(why()),
+        };
         if let Ok(text) = value.cast::<PyString>() {
             let text = text.to_str().map_err(|_| "a text that is not Unicode".to_owned())?;
             if integers == Naming::Place {
@@ -216,8 +235,8 @@ impl Labels {
                     "the text {text:?} where states=\"numbers\" asks for whole numbers"
                 ));
             }
-            let found = self.text(text).ok_or_else(|| self.unknown_text(text).to_string())?;
-            return Ok((StateId::new(found as usize), Naming::Text));
+            let found = settled(self.text(text), &|| self.unknown_text(text).to_string())?;
+            return Ok((found, Naming::Text));
         }
         if value.is_none() {
             return Err("a missing value (None); every row needs a state".to_owned());
@@ -226,10 +245,9 @@ impl Labels {
         if !value.is_instance_of::<PyBool>()
             && let Ok(number) = value.extract::<i64>()
         {
-            let found = self
-                .integer(integers, number)
-                .ok_or_else(|| self.unknown_integer(integers, number))?;
-            return Ok((StateId::new(found as usize), integers));
+            let found = self.integer(integers, number);
+            let found = settled(found, &|| self.unknown_integer(integers, number))?;
+            return Ok((found, integers));
         }
         let kind = value.get_type().name().map_or("unknown".to_owned(), |name| name.to_string());
         let too_large = value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>();
@@ -237,6 +255,40 @@ impl Labels {
             true => "an integer that is larger than any label".to_owned(),
             false => format!("a value of type {kind}; a state is a text or a whole number"),
         })
+    }
+
+    /// What becomes of states that the chain does not have, as `unknown_state` says.
+    pub(crate) fn unknown_states(&self, how: &Bound<'_, PyAny>) -> PyResult<UnknownStates> {
+        let word = how.extract::<String>();
+        let found = match word.as_deref() {
+            Ok("error") => return Ok(UnknownStates::Refuse),
+            Ok(Manifest::SKIPPED) => return Ok(UnknownStates::Skip),
+            // The prefix is for states that are called like one of the words above.
+            Ok(text) => {
+                let label = text.strip_prefix(Manifest::REPLACED_BY).unwrap_or(text);
+                self.chain.require(label).map_err(|why| why.to_string())
+            }
+            Err(_) => self.state(how, Naming::Integer).map(|(state, _)| state),
+        };
+        let refused = |why| {
+            let what = "unknown_state (\"error\", \"skip\" or a state)";
+            ParameterError::new_err(format!("{what}: {why}"))
+        };
+        Ok(UnknownStates::Replace(found.map_err(refused)?))
+    }
+
+    /// The same where every state is answered, so that none can be left out.
+    pub(crate) fn unknown_states_of_session(
+        &self,
+        how: &Bound<'_, PyAny>,
+    ) -> PyResult<UnknownStates> {
+        match self.unknown_states(how)? {
+            UnknownStates::Skip => Err(ParameterError::new_err(
+                "unknown_state=\"skip\": a session answers every state it is given; give a state of \
+                 the chain to take instead of unknown ones",
+            )),
+            other => Ok(other),
+        }
     }
 
     /// The state as a Python text.

@@ -49,7 +49,7 @@ mod _native {
     #[pymodule_export]
     use super::session::{BlockSession, Session, saved_release_id};
     #[pymodule_export]
-    use super::table::{release_list_column, release_long, time_library};
+    use super::table::{known_rows, release_list_column, release_long, time_library};
     use super::*;
 
     #[pymodule_init]

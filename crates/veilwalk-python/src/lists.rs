@@ -3,6 +3,7 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySequence, PyString};
+use veilwalk_io::UnknownStates;
 
 use crate::error::WalkError;
 use crate::interrupt;
@@ -24,7 +25,8 @@ pub(crate) fn release_lists<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let manner = manner.clone();
     let integers = Naming::integers(states)?;
-    let mut read = Read { labels: &manner.labels, integers, naming: None, states: Vec::new() };
+    let (labels, unknown) = (&*manner.labels, manner.unknown);
+    let mut read = Read { labels, integers, unknown, naming: None, states: Vec::new() };
     let mut bounds = vec![0];
     for (number, walk) in walks.try_iter()?.enumerate() {
         read.walk(py, number, &walk?)?;
@@ -57,6 +59,7 @@ fn admit(manner: &Manner, names: &[String], bounds: &[usize], states: &[u32]) ->
 struct Read<'a> {
     labels: &'a Labels,
     integers: Naming,
+    unknown: UnknownStates,
     /// How the first state was given; all others have to be given likewise.
     naming: Option<Naming>,
     states: Vec<u32>,
@@ -75,15 +78,15 @@ impl Read<'_> {
         };
         for (step, value) in sequence.try_iter()?.enumerate() {
             let at = |why: &str| WalkError::new_err(format!("walk {number}, step {step}: {why}"));
-            let (state, naming) =
-                self.labels.state(&value?, self.integers).map_err(|why| at(&why))?;
+            let found = self.labels.state_or(&value?, self.integers, self.unknown);
+            let (state, naming) = found.map_err(|why| at(&why))?;
             if *self.naming.get_or_insert(naming) != naming {
                 return Err(at(
                     "a text among integers, or the other way round; give all states in \
                                one kind",
                 ));
             }
-            self.states.push(state.index() as u32);
+            self.states.extend(state.map(|state| state.index() as u32));
             if self.states.len().is_multiple_of(LOOK) {
                 py.check_signals()?;
             }
@@ -92,7 +95,8 @@ impl Read<'_> {
     }
 }
 
-/// Releases walks of equal length that lie one after another in an array of integers.
+/// Releases walks of equal length that lie one after another in an array of integers. States can be left
+/// out of a single walk only.
 #[pyfunction]
 pub(crate) fn release_numbers<'py>(
     py: Python<'py>,
@@ -109,15 +113,21 @@ pub(crate) fn release_numbers<'py>(
     let reals = array.as_slice().map_err(|e| WalkError::new_err(e.to_string()))?.to_vec();
     let labels = manner.labels.clone();
     let released = interrupt::run_with_threads(py, threads, move |stop| {
+        let mut states = Vec::with_capacity(reals.len());
+        for (place, &number) in reals.iter().enumerate() {
+            match (labels.integer(integers, number), manner.unknown) {
+                (Some(state), _) => states.push(state),
+                (None, UnknownStates::Replace(state)) => states.push(state.index() as u32),
+                (None, UnknownStates::Skip) if names.len() == 1 => {}
+                (None, UnknownStates::Skip | UnknownStates::Refuse) => {
+                    let (walk, step) = (place / steps, place % steps);
+                    let why = labels.unknown_integer(integers, number);
+                    return Err(WalkError::new_err(format!("walk {walk}, step {step}: {why}")));
+                }
+            }
+        }
+        let steps = states.len().checked_div(names.len()).unwrap_or(0);
         let bounds: Vec<usize> = (0..=names.len()).map(|walk| walk * steps).collect();
-        let found = reals.iter().enumerate().map(|(place, &number)| {
-            labels.integer(integers, number).ok_or_else(|| {
-                let (walk, step) = (place / steps, place % steps);
-                let why = labels.unknown_integer(integers, number);
-                WalkError::new_err(format!("walk {walk}, step {step}: {why}"))
-            })
-        });
-        let mut states = found.collect::<PyResult<Vec<u32>>>()?;
         admit(&manner, &names, &bounds, &states)?;
         release(&manner, &|walk| names[walk].as_str().into(), &bounds, &mut states, stop)?;
         Ok::<_, PyErr>(states.iter().map(|&state| values[state as usize]).collect::<Vec<i64>>())

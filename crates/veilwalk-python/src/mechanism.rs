@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use veilwalk::guarantee::{
-    self, AuditPlan, BlockEffort, BlockGuarantee, Calibrated, Effort, Guarantee, Price,
+    self, AuditPlan, BlockEffort, BlockGuarantee, Calibrated, Cover, Effort, Guarantee, Price,
     StepSampler, audit, audited_loss,
 };
 use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
@@ -29,8 +29,8 @@ pub(crate) struct Mechanism {
     pub(crate) promise: Promise,
     asked: Asked,
     calibration: Option<Calibrated>,
-    empty: OnceLock<Option<String>>,
     price: OnceLock<Option<Price>>,
+    cover: OnceLock<Cover>,
     /// The blocks that were asked for last, which are likely to be asked for again.
     blocks: Mutex<Option<Arc<BlockMechanism>>>,
     #[pyo3(get)]
@@ -64,8 +64,8 @@ impl Mechanism {
             promise,
             asked,
             calibration,
-            empty: OnceLock::new(),
             price: OnceLock::new(),
+            cover: OnceLock::new(),
             blocks: Mutex::new(None),
             name,
         })
@@ -124,6 +124,18 @@ impl Mechanism {
                 (Releasing::Blocks(self.in_blocks(py, length)?), name, ScaleFrom::Theorem)
             }
         })
+    }
+
+    /// What the promise covers, found once.
+    fn cover(&self, py: Python<'_>) -> PyResult<Cover> {
+        if let Some(&known) = self.cover.get() {
+            return Ok(known);
+        }
+        let (model, unit) = (self.mechanism.model().clone(), self.promise.unit);
+        let found = interrupt::run(py, move |stop| {
+            Cover::watched(&model, unit, &|_| stop.flow()).map_err(parameter_error)
+        })?;
+        Ok(*self.cover.get_or_init(|| found))
     }
 
     fn require_tables(&self) -> PyResult<()> {
@@ -359,17 +371,20 @@ impl Mechanism {
 
     /// Refuses a release that would protect nothing.
     pub(crate) fn refuse_empty_guarantee(&self, py: Python<'_>) -> PyResult<()> {
-        let empty = match self.empty.get() {
-            Some(known) => known,
-            None => {
-                let mechanism = self.mechanism.clone();
-                let found = interrupt::run(py, move |_| {
-                    Ok::<_, PyErr>(release::empty_guarantee(&mechanism))
-                })?;
-                self.empty.get_or_init(|| found)
-            }
-        };
-        empty.as_ref().map_or(Ok(()), |why| Err(EmptyGuaranteeError::new_err(why.clone())))
+        let empty = release::empty_guarantee(&self.mechanism, &self.cover(py)?);
+        empty.map_or(Ok(()), |why| Err(EmptyGuaranteeError::new_err(why)))
+    }
+
+    /// What to say where something is protected, but fewer than 95 % of the states have an alternative.
+    fn thin_coverage(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let cover = self.cover(py)?;
+        Ok((cover.leaves_many_out() && !cover.is_vacuous()).then(|| {
+            format!(
+                "only {} have an alternative within the radius, and nothing is promised about the \
+                 others; m.guarantee() lists radii that cover more",
+                cover.in_words()
+            )
+        }))
     }
 }
 

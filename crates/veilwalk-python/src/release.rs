@@ -20,7 +20,7 @@ use veilwalk::nats::in_nats;
 use veilwalk::random::{Forked, ReleaseId, Secret, SourceKind, Unavailable};
 use veilwalk::session::{BlockReleaser, PushError, Releaser};
 use veilwalk::{Start, StateId};
-use veilwalk_io::Releasing;
+use veilwalk_io::{Releasing, UnknownStates};
 
 use crate::error::{VeilwalkError, WalkError, parameter_error};
 use crate::files::{AskedCharge, Charge};
@@ -102,6 +102,7 @@ pub(crate) struct Manner {
     pub(crate) labels: Arc<Labels>,
     source: veilwalk::Source,
     start: Start,
+    pub(crate) unknown: UnknownStates,
     charge: Option<Charge>,
 }
 
@@ -120,6 +121,7 @@ impl Manner {
         budget: Option<&str>,
         window: Option<&str>,
         persons: Option<HashMap<String, String>>,
+        unknown_state: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         if ledger.is_none() && budget.is_some() {
             return Err(parameter_error(
@@ -148,7 +150,14 @@ impl Manner {
             labels: mechanism.labels.clone(),
             source: source.0.clone(),
             start,
+            unknown: mechanism.labels.unknown_states(unknown_state)?,
         })
+    }
+
+    /// Whether states that the chain does not have are left out.
+    #[getter]
+    fn skips(&self) -> bool {
+        self.unknown == UnknownStates::Skip
     }
 
     /// Whether every walk needs a name of its own: with a key, or to be charged.
@@ -362,10 +371,10 @@ impl From<Forked> for NotReleased {
 }
 
 /// Why a release would protect nothing, if it would.
-pub(crate) fn empty_guarantee(mechanism: &veilwalk::Mechanism) -> Option<String> {
+pub(crate) fn empty_guarantee(mechanism: &veilwalk::Mechanism, cover: &Cover) -> Option<String> {
     let promise = mechanism.promise()?;
     let model = mechanism.model();
-    if !Cover::new(model, promise.unit).is_vacuous() {
+    if !cover.is_vacuous() {
         return None;
     }
     let Some(closest) = model.closest_pair() else {

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use veilwalk::session::SavedSession;
 use veilwalk::{Start, StateId};
+use veilwalk_io::UnknownStates;
 
 use crate::choice::block_length;
 use crate::error::{SessionError, VeilwalkError, session_error, walk_error};
@@ -21,6 +22,7 @@ pub(crate) struct Session {
     labels: Arc<Labels>,
     start: Start,
     integers: Naming,
+    unknown: UnknownStates,
     /// The states as Python values, once it is known which kind is asked for.
     values: Option<(Naming, Vec<Py<PyAny>>)>,
 }
@@ -30,6 +32,17 @@ pub(crate) struct Session {
 pub(crate) fn saved_release_id(data: &[u8]) -> PyResult<Option<String>> {
     let saved = SavedSession::read(data).map_err(session_error)?;
     Ok(saved.release_id.map(|id| id.to_string()))
+}
+
+/// The state of the chain that a value stands for: a session leaves none out.
+fn known_state(
+    labels: &Labels,
+    real: &Bound<'_, PyAny>,
+    integers: Naming,
+    unknown: UnknownStates,
+) -> PyResult<(StateId, Naming)> {
+    let (state, naming) = labels.state_or(real, integers, unknown).map_err(walk_error)?;
+    Ok((state.ok_or_else(|| walk_error("a session leaves no state out"))?, naming))
 }
 
 const CLOSED: &str = "the session is closed; open a new one, or resume from its bytes";
@@ -67,6 +80,7 @@ impl Session {
         states: &str,
         allow_vacuous: bool,
         saved: Option<&[u8]>,
+        unknown_state: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         if !allow_vacuous {
             mechanism.refuse_empty_guarantee(py)?;
@@ -84,6 +98,7 @@ impl Session {
             labels: mechanism.labels.clone(),
             start,
             integers: Naming::integers(states)?,
+            unknown: mechanism.labels.unknown_states_of_session(unknown_state)?,
             values: None,
         })
     }
@@ -97,7 +112,7 @@ impl Session {
             ));
         }
         let given = match real {
-            Some(real) => Some(self.labels.state(real, self.integers).map_err(walk_error)?),
+            Some(real) => Some(known_state(&self.labels, real, self.integers, self.unknown)?),
             None if self.start == Start::First => {
                 return Err(SessionError::new_err(
                     "with start=\"first\" the real first state is released: give it to start()",
@@ -117,7 +132,7 @@ impl Session {
 
     /// Releases the state that answers the next real one.
     fn step(&mut self, py: Python<'_>, real: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let (real, naming) = self.labels.state(real, self.integers).map_err(walk_error)?;
+        let (real, naming) = known_state(&self.labels, real, self.integers, self.unknown)?;
         if self.look()?.walk().released() == 0 {
             return Err(SessionError::new_err(
                 "the walk has not started: start() releases its first state",
@@ -171,6 +186,7 @@ pub(crate) struct BlockSession {
     session: Option<veilwalk::session::BlockSession>,
     labels: Arc<Labels>,
     integers: Naming,
+    unknown: UnknownStates,
     /// How the real states come, and so how released ones are given back.
     naming: Option<Naming>,
 }
@@ -190,6 +206,7 @@ impl BlockSession {
         block: &str,
         longest_walk: Option<u64>,
         saved: Option<&[u8]>,
+        unknown_state: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         if !allow_vacuous {
             mechanism.refuse_empty_guarantee(py)?;
@@ -209,13 +226,14 @@ impl BlockSession {
             session: Some(session),
             labels: mechanism.labels.clone(),
             integers: Naming::integers(states)?,
+            unknown: mechanism.labels.unknown_states_of_session(unknown_state)?,
             naming: None,
         })
     }
 
     /// Takes the next real state, and gives what is released now.
     fn push(&mut self, py: Python<'_>, real: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
-        let (real, naming) = self.labels.state(real, self.integers).map_err(walk_error)?;
+        let (real, naming) = known_state(&self.labels, real, self.integers, self.unknown)?;
         if self.naming.is_some_and(|known| known != naming) {
             return Err(walk_error(
                 "a text among integers, or the other way round; give all states in one kind",

@@ -11,11 +11,13 @@ use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, GenericListArray, OffsetSizeTrait, PrimitiveArray,
 };
 use arrow_schema::{DataType, Field};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3_arrow::PyChunkedArray;
 use pyo3_arrow::input::AnyArray;
+use veilwalk_io::UnknownStates;
 
-use crate::column::{BadValue, Like};
+use crate::column::{BadValue, LEFT_OUT, Like};
 use crate::error::{VeilwalkError, WalkError};
 use crate::groups::{Groups, NotGrouped};
 use crate::interrupt::{self, Stop};
@@ -101,7 +103,12 @@ pub(crate) fn release_long(
         if u32::try_from(rows).is_err() {
             return Err(VeilwalkError::new_err("more than 2^32 rows; release in parts"));
         }
-        let like = Like::new(field.data_type(), integers, &labels);
+        // Rows to leave out are not among these (see `known_rows`).
+        let unknown = match manner.unknown {
+            UnknownStates::Skip => UnknownStates::Refuse,
+            other => other,
+        };
+        let like = Like::new(field.data_type(), integers, &labels, unknown);
         let like = like.map_err(|e| of(&columns.state, &e))?;
         let reals = read(&chunks, &like, &labels, &columns.state)?;
         drop(chunks);
@@ -126,6 +133,28 @@ pub(crate) fn release_long(
         one_chunk(Arc::new(PrimitiveArray::<Int64Type>::new(numbers.into(), None)), "step")
     });
     Ok((one_chunk(released, "state")?, numbers.transpose()?))
+}
+
+/// Which rows of a column have a state of the chain; nothing if all have. A missing value counts as one, so
+/// that it is refused.
+#[pyfunction]
+pub(crate) fn known_rows<'py>(
+    py: Python<'py>,
+    manner: &Manner,
+    states: &str,
+    state: AnyArray,
+    column: String,
+) -> PyResult<Option<Bound<'py, PyArray1<bool>>>> {
+    let (labels, unknown) = (manner.labels.clone(), manner.unknown);
+    let integers = Naming::integers(states)?;
+    let (chunks, field) = chunked(state)?;
+    let known = interrupt::run(py, move |_| {
+        let like = Like::new(field.data_type(), integers, &labels, unknown);
+        let like = like.map_err(|e| of(&column, &e))?;
+        let states = read(&chunks, &like, &labels, &column)?;
+        Ok::<_, PyErr>(states.iter().map(|&state| state != LEFT_OUT).collect::<Vec<bool>>())
+    })?;
+    Ok((!known.iter().all(|&known| known)).then(|| PyArray1::from_vec(py, known)))
 }
 
 fn one_chunk(array: ArrayRef, name: &str) -> PyResult<PyChunkedArray> {
@@ -162,6 +191,22 @@ impl Lists {
             }
             _ => return None,
         })
+    }
+}
+
+impl Lists {
+    /// Takes out what is to be left out. Says whether there was any.
+    fn leave_out(&mut self, states: &mut Vec<u32>) -> bool {
+        let mut left_out = 0;
+        let mut from = 0;
+        for border in &mut self.bounds[1..] {
+            let walk = &states[from..*border];
+            from = *border;
+            left_out += walk.iter().filter(|&&state| state == LEFT_OUT).count();
+            *border -= left_out;
+        }
+        states.retain(|&state| state != LEFT_OUT);
+        left_out > 0
     }
 }
 
@@ -220,7 +265,8 @@ pub(crate) fn release_list_column(
         let kind = value_type(field.data_type()).ok_or_else(|| {
             of(&column_name, &format!("the type is {}, not one of lists", field.data_type()))
         })?;
-        let like = Like::new(kind, integers, &labels).map_err(|e| of(&column_name, &e))?;
+        let like = Like::new(kind, integers, &labels, manner.unknown);
+        let like = like.map_err(|e| of(&column_name, &e))?;
         let mut read = Vec::with_capacity(chunks.len());
         let mut row = 0;
         for chunk in chunks {
@@ -228,14 +274,21 @@ pub(crate) fn release_list_column(
                 let why = "a missing walk (null); give an empty list for a walk without states";
                 return Err(at(&column_name, BadValue { row: row + missing, why: why.into() }));
             }
-            let lists = Lists::new(&chunk).ok_or_else(|| of(&column_name, "not a list"))?;
-            let states = like.read(&lists.values, &labels).map_err(|bad| {
+            let mut lists = Lists::new(&chunk).ok_or_else(|| of(&column_name, "not a list"))?;
+            let mut states = like.read(&lists.values, &labels).map_err(|bad| {
                 let walk = lists.bounds.partition_point(|&start| start <= bad.row) - 1;
                 let step = bad.row - lists.bounds[walk];
                 let why = format!("step {step}: {}", bad.why);
                 at(&column_name, BadValue { row: row + walk, why })
             })?;
             let walks = lists.bounds.len() - 1;
+            if lists.leave_out(&mut states)
+                && matches!(chunk.data_type(), DataType::FixedSizeList(..))
+            {
+                let why = "lists of a fixed length cannot have states left out; give lists of any length, \
+                           or a state to take instead of unknown ones";
+                return Err(of(&column_name, why));
+            }
             read.push((chunk, lists, states, row));
             row += walks;
         }

@@ -393,7 +393,11 @@ fn the_words_can_be_read_by_anyone() {
         println!("{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(flowing.contains("the third state was"), "{text}");
+        assert!(flowing.contains("two walks that differ in the third state only"), "{text}");
+        assert!(!flowing.contains("however long"), "{text}");
+        let empty = name == Preset::Paper;
+        assert_eq!(flowing.contains("stay of k steps counts"), !empty, "{text}");
+        assert_eq!(flowing.contains("states of a walk are correlated"), !empty, "{text}");
         assert_eq!(text.contains("EMPTY"), name == Preset::Paper, "{text}");
         assert!(text.contains(name.name()), "{text}");
     }
@@ -430,6 +434,51 @@ fn states_at_distance_zero() {
     assert_eq!(json["loss_per_nat"]["exact"], serde_json::Value::Null);
 }
 
+/// On a cycle no state can be replaced in a walk that stays possible: that is not a loss of zero.
+#[test]
+fn a_replacement_that_is_never_possible_is_not_covered() {
+    use veilwalk::chain::{ChainBuilder, Entries};
+    let mut builder = ChainBuilder::new(Entries::Probabilities);
+    let states = ["a", "b", "c"].map(|label| builder.state(label));
+    for i in 0..3 {
+        builder.transition(states[i], states[(i + 1) % 3], 1.0).unwrap();
+    }
+    let model = Arc::new(Model::new(builder.build(Default::default()).unwrap().0).unwrap());
+    for name in [Preset::Chen, Preset::Sharp] {
+        let report = guarantee(&preset(&model, name, "1", "1"));
+        assert_eq!(report.feasible_loss.pairs, 0);
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json["feasible_loss"]["max"], serde_json::Value::Null);
+        assert_eq!(json["feasible_loss"]["mean"], serde_json::Value::Null);
+        let text = report.to_string();
+        let line = text.lines().find(|line| line.contains("keeps the walk possible")).unwrap();
+        assert!(line.contains("not covered") && !line.contains("0.0"), "{text}");
+        assert!(!text.contains("A loss above epsilon"), "{text}");
+        assert!(report.substitution_loss.max.is_finite());
+    }
+}
+
+#[test]
+fn a_stay_is_covered_for_as_many_steps_as_the_unit_has_room_for() {
+    let model = credit();
+    // The closest two are 2.733 nats apart, and half of the states have an alternative at 3.352.
+    for (radius, closest, typical, words) in [
+        ("3", 1, 0, "more than half of the states are not covered for a single step"),
+        ("4", 1, 1, "half of the states are covered for 1 step or more"),
+        ("27.5", 10, 8, "half of the states are covered for 8 steps or more"),
+    ] {
+        let report = guarantee(&preset(&model, Preset::Sharp, "1", radius));
+        let stays = report.stays.unwrap();
+        assert_eq!(stays.closest_pair_steps, Some(closest), "{radius}");
+        assert_eq!(stays.typical_state_steps, Some(typical), "{radius}");
+        let text = report.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(words), "{text}");
+    }
+    let text = guarantee(&preset(&model, Preset::Chen, "1", "1")).to_string();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("stayed for more than 1 step is not protected"), "{text}");
+}
+
 /// Nothing can be confused with the only state there is.
 #[test]
 fn a_single_state() {
@@ -442,7 +491,8 @@ fn a_single_state() {
         let mechanism = preset(&model, name, "1", "1");
         let report = guarantee(&mechanism);
         assert!(report.vacuous && report.suggested_radii.is_none() && report.example.is_none());
-        assert_eq!(report.substitution_loss.max, 0.0);
+        assert!(report.substitution_loss.max.is_infinite() && report.stays.is_none());
+        assert!(report.to_string().contains("not covered"), "{report}");
         assert!(report.to_string().contains("EMPTY"));
         assert!(calibrate(&mechanism, Effort::default(), &unwatched).is_err());
     }

@@ -60,7 +60,8 @@ pub(crate) struct MechanismArgs {
     ///
     /// Distances are in nats: the likeliest way between two states, in the direction that is less
     /// likely, each move of probability p counting -ln p. `veilwalk chain check` prints the
-    /// distance of the closest pair of states; a smaller radius protects nothing.
+    /// distance of the closest pair of states; a smaller radius protects nothing. It is a total over the
+    /// whole walk: a stay of k steps counts k times.
     #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
     radius: Option<Radius>,
 

@@ -1,27 +1,69 @@
 //! Rows whose state is not one of the chain's: what to do with them, and how many there are.
 
 use std::collections::HashSet;
+use std::convert::Infallible;
+use std::str::FromStr;
 
-use anyhow::{Error, anyhow};
-use clap::ValueEnum;
-use veilwalk_io::ReadError;
+use anyhow::{Error, Result, anyhow};
+use veilwalk::Chain;
+use veilwalk_io::{Manifest, ReadError, UnknownStates};
 
-use super::{counted, thousands};
+use super::{counted, state, thousands};
 
 /// What to do with a row whose state is not one of the chain's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UnknownState {
-    /// Stop, and say on which line it is
-    #[default]
+    /// Stop, and say on which line it is.
     Error,
-    /// Leave the row out, and count it
+    /// Leave the row out, and count it.
     Skip,
+    /// Take this state instead.
+    Label(String),
+}
+
+impl FromStr for UnknownState {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "error" => Self::Error,
+            Manifest::SKIPPED => Self::Skip,
+            // The prefix is for states that are called `error` or `skip`.
+            label => {
+                Self::Label(label.strip_prefix(Manifest::REPLACED_BY).unwrap_or(label).to_owned())
+            }
+        })
+    }
+}
+
+impl UnknownState {
+    /// The same, on a chain that has to have the state.
+    pub(crate) fn on(&self, chain: &Chain) -> Result<UnknownStates> {
+        Ok(match self {
+            Self::Error => UnknownStates::Refuse,
+            Self::Skip => UnknownStates::Skip,
+            Self::Label(label) => UnknownStates::Replace(state(
+                chain,
+                "--unknown-state (`error`, `skip` or a state)",
+                label,
+            )?),
+        })
+    }
 }
 
 /// Adds what can be done to an error about an unknown state, and how many others there are.
 pub(crate) fn unknown_state_error(error: &ReadError, all: Option<UnknownLabels>) -> Error {
     let more = all.and_then(|all| all.in_words()).unwrap_or_default();
-    anyhow!("{error}, or leave such rows out with --unknown-state skip{more}")
+    anyhow!(
+        "{error}; or take a state of the chain instead with --unknown-state STATE, or leave such rows \
+         out with --unknown-state skip{more}"
+    )
+}
+
+/// What is said of rows whose state was replaced.
+pub(crate) fn replaced(rows: u64, by: &str) -> String {
+    let rows = counted(rows as usize, "row");
+    format!("{rows} taken as {by:?} because the state is not one of the chain's")
 }
 
 /// What a warning says of rows that were left out.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use veilwalk::guarantee::unwatched;
-use veilwalk_io::{VerifyError, verify_release};
+use veilwalk_io::{Manifest, VerifyError, verify_release};
 
 use crate::args::{ChainArgs, counted};
 use crate::terminal;
@@ -41,15 +41,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         counted(manifest.counts.steps as usize, "state")
     ))?;
     if !manifest.private {
-        let reasons = [
-            (manifest.randomness == "seed", "whoever knows the seed can undo it"),
-            (manifest.guarantee.vacuous, "nothing is within the radius"),
-            (manifest.start == "first", "the first state of every walk is the real one"),
-        ];
-        let reasons: Vec<&str> = reasons.into_iter().filter(|r| r.0).map(|r| r.1).collect();
         terminal::warning(format!(
             "{name}: the manifest says that this release is not private ({})",
-            reasons.join("; ")
+            manifest.why_not_private.join("; ")
+        ));
+    }
+    if manifest.unknown_states == Manifest::SKIPPED {
+        terminal::warning(format!(
+            "{name}: rows with unknown states were left out, so the lengths of walks depend on them"
         ));
     }
     if !manifest.kept_columns.is_empty() {

@@ -11,12 +11,13 @@ use hashbrown::HashMap;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use veilwalk::{Chain, StateId};
 
+use super::UnknownStates;
 use crate::columns::Shape;
 use crate::read_error::Place;
 
 /// A walk's name in 128 bits of a hash with a secret key: two names that share them are not met by
 /// accident (once in 10²² runs over a hundred million walks), nor can they be sought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct WalkId {
     pub(super) low: u64,
     pub(super) high: u64,
@@ -72,6 +73,10 @@ pub(super) struct Batch {
     pub(super) shape: Shape,
     /// Rows that were left out.
     pub(super) skipped: u64,
+    /// The walks that those rows belong to.
+    pub(super) skipped_walks: Vec<WalkId>,
+    /// Rows whose state was replaced.
+    pub(super) replaced: u64,
 }
 
 impl Batch {
@@ -83,6 +88,24 @@ impl Batch {
             kept: Kept::Text(Vec::new()),
             shape: Shape::Long,
             skipped: 0,
+            skipped_walks: Vec::new(),
+            replaced: 0,
+        }
+    }
+
+    /// The state that replaces an unknown one, counted.
+    pub(super) fn replacement(&mut self, unknown: UnknownStates) -> Option<StateId> {
+        let UnknownStates::Replace(state) = unknown else { return None };
+        self.replaced += 1;
+        Some(state)
+    }
+
+    /// Leaves out some rows of the walk of this name.
+    pub(super) fn skip(&mut self, ids: &Ids, name: &[u8], rows: u64) {
+        self.skipped += rows;
+        let id = ids.of(name);
+        if self.skipped_walks.last() != Some(&id) {
+            self.skipped_walks.push(id);
         }
     }
 

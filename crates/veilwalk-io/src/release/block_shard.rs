@@ -78,7 +78,7 @@ impl BlockShard {
     }
 
     /// Whether a walk has been met before.
-    fn knows(&self, id: WalkId) -> bool {
+    pub(super) fn knows(&self, id: WalkId) -> bool {
         self.open.find(id.low, |waiting| waiting.id == id).is_some()
             || self.ended.find(id.low, |&ended| ended == id).is_some()
     }

@@ -1,5 +1,6 @@
 //! The three stages, and what moves rounds through them.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -8,7 +9,7 @@ use rayon::prelude::*;
 use veilwalk::Chain;
 
 use super::answer::Format;
-use super::batch::{Batch, Ids, Labels};
+use super::batch::{Batch, Ids, Labels, WalkId};
 use super::ends::{Ended, Out, PartOrError, Written, next_round, read_ahead, write_behind};
 use super::input::{Known, Part, WalkInput};
 use super::parse::TextParser;
@@ -143,7 +144,8 @@ impl<'a> Engine<'a> {
         work: &mut Work,
         mut out: Out,
     ) -> Result<Tally, Ended> {
-        let mut skipped = 0;
+        let (mut skipped, mut replaced) = (0, 0);
+        let mut skipped_walks: HashSet<WalkId> = HashSet::new();
         let (mut parsed, mut released): (Parsed, Vec<ReleasedPart>) = Default::default();
         let mut reached = Reached::default();
         loop {
@@ -169,15 +171,22 @@ impl<'a> Engine<'a> {
             released = now_released.map_err(Some)?;
             parsed = now_parsed.map_err(|error| Some(error.into()))?;
             out.states += released.iter().map(ReleasedPart::states).sum::<u64>();
-            skipped += parsed.iter().map(|(batch, _)| batch.skipped).sum::<u64>();
+            for (batch, _) in &parsed {
+                skipped += batch.skipped;
+                replaced += batch.replaced;
+                skipped_walks.extend(&batch.skipped_walks);
+            }
         }
         let walks = work.walks();
+        skipped_walks.retain(|&id| !work.knows(id));
+        let vanished = skipped_walks.len() as u64;
         if let Work::Blocks { shards, releasers } = work {
             self.finish_blocks(pool, shards, releasers, &mut out)?;
         }
         // If the writer is gone, it says why.
         let _ = out.send.send(Written::End);
-        Ok(Tally { walks, states: out.states, infeasible: work.infeasible(), skipped })
+        let (states, infeasible) = (out.states, work.infeasible());
+        Ok(Tally { walks, states, infeasible, skipped, vanished, replaced })
     }
 
     /// The first stage. The error is that of the first part that has one.

@@ -41,7 +41,7 @@ use std::sync::Arc;
 use thiserror::Error;
 use veilwalk::mechanism::BlockMechanism;
 use veilwalk::random::{Forked, Unavailable};
-use veilwalk::{Chain, Mechanism, Source, Start};
+use veilwalk::{Chain, Mechanism, Source, Start, StateId};
 
 pub use input::WalkInput;
 pub use one_by_one::release_rows;
@@ -56,8 +56,12 @@ pub enum UnknownStates {
     /// Stop, and say where it is.
     #[default]
     Refuse,
-    /// Leave the row out, and count it.
+    /// Leave the row out, and count it. The length of a released walk then depends on what was left
+    /// out of the real one.
     Skip,
+    /// Take this state of the chain instead, and count it. A release does not show which rows those
+    /// were: it is one of the walks with that state in their place, as private as any other.
+    Replace(StateId),
 }
 
 /// Whether the rows of different walks may alternate.
@@ -102,6 +106,10 @@ pub struct Tally {
     pub infeasible: u64,
     /// Rows that were left out.
     pub skipped: u64,
+    /// Walks of which every row was left out.
+    pub vanished: u64,
+    /// Rows whose state was replaced by one of the chain's.
+    pub replaced: u64,
 }
 
 /// How far a release has come.

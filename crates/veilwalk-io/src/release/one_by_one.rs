@@ -81,6 +81,7 @@ struct Rows<'a, W: Write> {
     person_column: Option<String>,
     tally: Tally,
     seen: HashMap<String, Seen>,
+    skipped_walks: HashSet<String>,
     current: Option<String>,
     ended: HashSet<String>,
     rows: u64,
@@ -115,6 +116,7 @@ impl<'a, W: Write> Rows<'a, W> {
             person_column,
             tally,
             seen,
+            skipped_walks: HashSet::new(),
             current,
             ended,
             rows,
@@ -131,12 +133,22 @@ impl<'a, W: Write> Rows<'a, W> {
             if (self.release.watch)(progress).is_break() {
                 return Err(ReleaseError::Stopped);
             }
-            let Some(real) = chain.state(row.state) else {
-                if self.release.unknown_states == UnknownStates::Skip {
+            let real = match (chain.state(row.state), self.release.unknown_states) {
+                (Some(real), _) => real,
+                (None, UnknownStates::Replace(state)) => {
+                    self.tally.replaced += 1;
+                    state
+                }
+                (None, UnknownStates::Skip) => {
                     self.tally.skipped += 1;
+                    if !self.skipped_walks.contains(row.trajectory) {
+                        self.skipped_walks.insert(row.trajectory.to_owned());
+                    }
                     continue;
                 }
-                return Err(unknown_state(chain, &self.input, row.place, row.state).into());
+                (None, UnknownStates::Refuse) => {
+                    return Err(unknown_state(chain, &self.input, row.place, row.state).into());
+                }
             };
             let mut kept: Vec<String> = row.kept.map(str::to_owned).collect();
             let person = self.person_column.as_ref().and_then(|_| kept.pop());
@@ -227,6 +239,8 @@ impl<'a, W: Write> Rows<'a, W> {
     fn finish(mut self) -> Result<(Tally, W), ReleaseError> {
         let chain = self.release.releasing.chain();
         self.tally.walks = self.seen.len() as u64;
+        let vanished = self.skipped_walks.iter().filter(|&name| !self.seen.contains_key(name));
+        self.tally.vanished = vanished.count() as u64;
         self.tally.states += self.answering.finish_all(chain, &mut self.writer)?;
         Ok((self.tally, self.writer.finish()?))
     }

@@ -99,7 +99,8 @@ impl TextParser<'_> {
                 if name.is_empty() || label.is_empty() {
                     return Err(Unusual);
                 }
-                match self.labels.get_at(text, label) {
+                let known = self.labels.get_at(text, label);
+                match known.or_else(|| batch.replacement(self.unknown)) {
                     Some(state) => {
                         batch.states.push(state);
                         kept_places.extend(kept.iter().map(|&column| {
@@ -117,7 +118,9 @@ impl TextParser<'_> {
                             }
                         }
                     }
-                    None if self.unknown == UnknownStates::Skip => batch.skipped += 1,
+                    None if self.unknown == UnknownStates::Skip => {
+                        batch.skip(self.ids, &text[name], 1);
+                    }
                     None => return Err(Unusual),
                 }
             } else if text[at..end].iter().any(|byte| !matches!(byte, b' ' | b'\r')) {
@@ -136,9 +139,10 @@ impl TextParser<'_> {
         let mut batch = Batch::with_text(String::with_capacity(bytes.len()), bytes.len() / 12);
         let mut kept = Vec::new();
         while let Some(row) = reader.next_row()? {
-            let Some(state) = self.labels.get(row.state.as_bytes()) else {
+            let known = self.labels.get(row.state.as_bytes());
+            let Some(state) = known.or_else(|| batch.replacement(self.unknown)) else {
                 if self.unknown == UnknownStates::Skip {
-                    batch.skipped += 1;
+                    batch.skip(self.ids, row.trajectory.as_bytes(), 1);
                     continue;
                 }
                 return Err(unknown_state(self.chain, &self.layout.name, row.place, row.state));

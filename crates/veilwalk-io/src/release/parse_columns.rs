@@ -38,13 +38,13 @@ impl ColumnParser<'_> {
                 for at in 0..rows {
                     let (row, name) = name_at(at)?;
                     let label = self.columns.value(ColumnRole::State, states, at, row)?;
-                    let state = self.state(label, row)?;
+                    let state = self.state(label, row, &mut batch)?;
                     taken.push(state.is_some());
-                    if let Some(state) = state {
-                        batch.push_named(self.ids, name, state, Place::Row(row));
+                    match state {
+                        Some(state) => batch.push_named(self.ids, name, state, Place::Row(row)),
+                        None => batch.skip(self.ids, name.as_bytes(), 1),
                     }
                 }
-                batch.skipped = (rows - batch.states.len()) as u64;
                 if batch.skipped > 0 {
                     let taken = BooleanArray::from(taken);
                     for column in &mut kept {
@@ -63,9 +63,12 @@ impl ColumnParser<'_> {
                     states.clear();
                     for place in list.clone() {
                         let label = self.columns.value(ColumnRole::State, values, place, row)?;
-                        states.extend(self.state(label, row)?);
+                        states.extend(self.state(label, row, &mut batch)?);
                     }
-                    batch.skipped += (list.len() - states.len()) as u64;
+                    if states.len() < list.len() {
+                        let left_out = (list.len() - states.len()) as u64;
+                        batch.skip(self.ids, name.as_bytes(), left_out);
+                    }
                     batch.push_run(self.ids, name, states.iter().copied(), Place::Row(row));
                 }
             }
@@ -74,8 +77,14 @@ impl ColumnParser<'_> {
         Ok(batch)
     }
 
-    fn state(&self, label: &str, row: u64) -> Result<Option<StateId>, ReadError> {
-        match self.labels.get(label.as_bytes()) {
+    fn state(
+        &self,
+        label: &str,
+        row: u64,
+        batch: &mut Batch,
+    ) -> Result<Option<StateId>, ReadError> {
+        let known = self.labels.get(label.as_bytes());
+        match known.or_else(|| batch.replacement(self.unknown)) {
             Some(state) => Ok(Some(state)),
             None if self.unknown == UnknownStates::Skip => Ok(None),
             None => Err(unknown_state(self.chain, &self.columns.file, Place::Row(row), label)),

@@ -97,6 +97,11 @@ impl Shard {
         self.standings.len()
     }
 
+    /// Whether a walk has been met before.
+    pub(super) fn knows(&self, id: WalkId) -> bool {
+        self.standings.find(id.low, |standing| standing.id == id).is_some()
+    }
+
     /// The names among these runs that are met for the first time. They are at their beginning from
     /// here on.
     pub(super) fn new_names<'a>(&mut self, batch: &'a Batch, runs: &[u32]) -> Vec<&'a str> {

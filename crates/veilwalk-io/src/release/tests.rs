@@ -125,7 +125,11 @@ proptest! {
         ending in prop_oneof![Just("\n"), Just("\r\n")],
         last in prop_oneof![Just(""), Just("\n")],
         bom in prop_oneof![Just(""), Just("\u{feff}")],
-        skip: bool,
+        unknown_states in prop_oneof![
+            Just(UnknownStates::Refuse),
+            Just(UnknownStates::Skip),
+            Just(UnknownStates::Replace(StateId::new(4))),
+        ],
         keep: bool,
         together: bool,
         releasing in prop_oneof![
@@ -150,7 +154,7 @@ proptest! {
                 keep: if keep { vec!["note".into()] } else { Vec::new() },
                 ..Default::default()
             },
-            unknown_states: if skip { UnknownStates::Skip } else { UnknownStates::Refuse },
+            unknown_states,
             releasing,
             grouping: if together { Grouping::Together } else { Grouping::Alternating },
             output,

@@ -6,7 +6,7 @@ use veilwalk::session::{BlockReleaser, Releaser};
 use super::answer::Answer;
 use super::batch::{Batch, WalkId};
 use super::block_shard::{BlockReleased, BlockShard, Emission, in_order};
-use super::shard::{Deal, PerThread, Released, Shard};
+use super::shard::{Deal, PerThread, Released, Shard, shard_of};
 use super::{Releasing, WalkRelease};
 use crate::columns::Shape;
 
@@ -46,6 +46,14 @@ impl Work {
         match self {
             Self::Steps { shards, .. } => shards.iter().map(|s| s.walks() as u64).sum(),
             Self::Blocks { shards, .. } => shards.iter().map(|s| s.walks() as u64).sum(),
+        }
+    }
+
+    /// Whether a state of this walk has been taken.
+    pub(super) fn knows(&self, id: WalkId) -> bool {
+        match self {
+            Self::Steps { shards, .. } => shards[shard_of(id, shards.len())].knows(id),
+            Self::Blocks { shards, .. } => shards[shard_of(id, shards.len())].knows(id),
         }
     }
 

@@ -9,6 +9,7 @@ use super::cover::{Cover, SuggestedRadii};
 use super::loss::reach_of;
 use super::report::{Alternatives, GuaranteeError, Release, released};
 use super::rounding::shown_up;
+use super::stay::Stays;
 use super::words::{
     Promised, beyond_radius, cover_lines, paragraph, radius_lines, release_lines, wrapped,
 };
@@ -85,6 +86,8 @@ pub struct BlockGuarantee {
     pub covered_pairs: u64,
     /// How many states a state is confused with.
     pub alternatives: Alternatives,
+    /// How long a stay is covered; none on a chain of one state.
+    pub stays: Option<Stays>,
     /// What the proof bounds the loss per nat by; none where costs do not go by nats.
     pub loss_per_nat_bound: Option<f64>,
     /// The exact worst of replacing one state by any other, over all real blocks; none where that
@@ -92,7 +95,7 @@ pub struct BlockGuarantee {
     pub replacement_loss: Option<ReplacementLoss>,
     /// The same for the replacements that a radius covers.
     pub covered_replacement_loss: Option<ReplacementLoss>,
-    /// ε for a whole walk, released once or several times.
+    /// ε for one person's walks and releases together: one, or several.
     pub releases: Vec<Release>,
     /// Why borders are where they are.
     pub borders: &'static str,
@@ -153,6 +156,7 @@ impl BlockGuarantee {
                 mean: cover.mean_alternatives,
                 median: cover.median_alternatives,
             },
+            stays: suggested_radii.map(|radii| Stays::new(promise.unit, radii)),
             loss_per_nat_bound: radius
                 .filter(|_| by_nats)
                 .map(|radius| (epsilon / radius.value().as_f64()).next_up()),
@@ -194,6 +198,7 @@ impl fmt::Display for BlockGuarantee {
         paragraph(f, &promised.promise())?;
         paragraph(f, &self.delay())?;
         paragraph(f, &promised.meaning())?;
+        promised.limits(f, self.stays)?;
         let scale = format!("{:.7}", self.scale);
         let covered = (self.covered_states, self.covered_pairs);
         cover_lines(f, self.states, covered, self.alternatives, &scale)?;

@@ -77,6 +77,26 @@ impl Cover {
         self.covered_states as f64 / self.states as f64
     }
 
+    /// Whether every state has an alternative.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.covered_states == self.states
+    }
+
+    /// Whether fewer than 95 % of the states have an alternative.
+    #[must_use]
+    pub fn leaves_many_out(&self) -> bool {
+        100 * self.covered_states < 95 * self.states
+    }
+
+    /// How many states have an alternative: `5 of 9 states (55.5 %)`, rounded down.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let (covered, states) = (self.covered_states, self.states);
+        let tenths = 1000 * covered / states;
+        format!("{covered} of {states} states ({}.{} %)", tenths / 10, tenths % 10)
+    }
+
     /// Whether nothing is protected: no two different walks are adjacent.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
@@ -201,6 +221,22 @@ pub fn radius_reaching(distance: Nats) -> Rational {
 mod tests {
     use super::*;
     use crate::chain::Chain;
+
+    #[test]
+    fn shares_of_states_are_rounded_down_and_the_limit_is_exact() {
+        let of = |covered_states, states| Cover {
+            states,
+            covered_states,
+            covered_pairs: covered_states as u64 / 2,
+            mean_alternatives: 1.0,
+            median_alternatives: 1,
+        };
+        assert_eq!(of(5, 9).in_words(), "5 of 9 states (55.5 %)");
+        assert_eq!(of(99_999, 100_000).in_words(), "99999 of 100000 states (99.9 %)");
+        assert!(!of(99_999, 100_000).leaves_many_out() && !of(99_999, 100_000).is_complete());
+        assert!(of(9, 9).is_complete() && of(9, 9).in_words().contains("100.0 %"));
+        assert!(!of(19, 20).leaves_many_out() && of(94, 100).leaves_many_out());
+    }
 
     #[test]
     fn suggested_radii_do_what_they_say_and_nothing_smaller_does() {

@@ -1,4 +1,8 @@
-//! An example from the user's own chain: two states that a release does, or does not, keep apart.
+//! An example from the user's own chain: two walks that differ in one state, and how well a release
+//! tells them apart.
+//!
+//! The factor compares these two walks. It does not bound what somebody who knows the chain learns about
+//! that one state: they infer it from the states before and after it, too.
 
 use serde::Serialize;
 
@@ -8,7 +12,8 @@ use crate::distance::OnDemand;
 use crate::mechanism::Mechanism;
 use crate::nats::Nats;
 
-/// Two states, and how well a release tells them apart.
+/// Two states, and how well a release tells two walks apart that differ in one step only, where one
+/// has this state and the other has that.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Example {
     /// A state.
@@ -21,7 +26,7 @@ pub struct Example {
     pub covered: Covered,
     /// The loss of doing so, rounded up.
     pub loss: f64,
-    /// The odds between the two change by at most this factor: `exp(loss)`.
+    /// The odds between the two walks change by at most this factor: `exp(loss)`.
     pub odds_factor: f64,
 }
 

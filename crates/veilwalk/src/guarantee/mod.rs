@@ -8,7 +8,7 @@
 //!
 //! - [`loss`]: the exact privacy loss of replacing one state by another, for a pair, for all
 //!   transitions, for all pairs;
-//! - [`cover`]: which states a radius makes hard to tell apart;
+//! - [`cover`]: which states a radius makes hard to tell apart; [`Stays`]: for how many steps;
 //! - [`report`]: both together, in words and as figures ([`Guarantee`]);
 //! - [`Price`]: what a ledger adds up: the loss of one replaced state, and whether the loss is linear;
 //! - [`calibrate`](mod@calibrate): the largest scale whose audited loss keeps the promise;
@@ -33,6 +33,7 @@ mod paths;
 mod price;
 pub mod report;
 pub mod rounding;
+mod stay;
 mod sup;
 mod tally;
 mod walk;
@@ -49,6 +50,7 @@ pub use loss::{
 };
 pub use price::Price;
 pub use report::{Guarantee, GuaranteeError};
+pub use stay::Stays;
 
 use crate::watch::report_progress;
 pub use crate::watch::{Cancelled, Watch, unwatched};

@@ -7,6 +7,7 @@ use super::cover::{Cover, SuggestedRadii};
 use super::example::Example;
 pub use super::example::{Covered, Example as WorkedExample};
 use super::loss::{Coverage, Effort, Figures, Losses, Summary, Worst, audited_loss};
+use super::stay::Stays;
 use super::{Cancelled, Watch, unwatched};
 use crate::chain::Chain;
 use crate::mechanism::{ChainWeight, Distance, Mechanism, Preset, Promise, Rule, Unit};
@@ -54,6 +55,8 @@ pub struct Guarantee {
     pub covered_pairs: u64,
     /// How many states a state is confused with.
     pub alternatives: Alternatives,
+    /// How long a stay is covered; none on a chain of one state.
+    pub stays: Option<Stays>,
     /// The loss per nat of distance.
     pub loss_per_nat: LossPerNat,
     /// Replacing one state by any other.
@@ -66,7 +69,7 @@ pub struct Guarantee {
     pub walk_loss: WalkFigures,
     /// Which pairs were compared; none where the chain is too large for an audit.
     pub coverage: Option<Coverage>,
-    /// ε for a whole walk, released once or several times.
+    /// ε for one person's walks and releases together: one, or several.
     pub releases: Vec<Release>,
     /// Radii worth choosing; none on a chain of one state.
     pub suggested_radii: Option<SuggestedRadii>,
@@ -110,7 +113,8 @@ pub struct LossPerNat {
     pub within_radius: Option<f64>,
 }
 
-/// The losses of a kind of replacement, rounded up.
+/// The losses of a kind of replacement, rounded up. Infinite where no pair is of that kind, or
+/// nothing is known: then nothing is covered.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LossFigures {
     /// The largest.
@@ -147,7 +151,7 @@ pub struct WalkFigures {
     pub audited: f64,
 }
 
-/// What holds for a whole walk released this many times.
+/// What holds for so many walks of one person, or releases of one walk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Release {
     /// How many times.
@@ -220,12 +224,17 @@ impl Guarantee {
             figures: Figures::UpperBound,
             worst: None,
         };
+        // Without a pair there is no loss to tell, which is not a loss of zero.
+        let if_any = |summary: &Summary, loss| match summary.pairs {
+            0 => f64::INFINITY,
+            _ => loss,
+        };
         let figures = |summary: Option<&Summary>| {
             summary.map_or_else(
                 || unaudited.clone(),
                 |summary| LossFigures {
-                    max: settle(summary.figures, summary.max, each),
-                    mean: settle(summary.figures, summary.mean, each),
+                    max: if_any(summary, settle(summary.figures, summary.max, each)),
+                    mean: if_any(summary, settle(summary.figures, summary.mean, each)),
                     pairs: summary.pairs,
                     figures: summary.figures,
                     worst: summary.worst.map(|worst| WorstCase::new(chain, worst)),
@@ -253,6 +262,7 @@ impl Guarantee {
                 mean: cover.mean_alternatives,
                 median: cover.median_alternatives,
             },
+            stays: suggested_radii.map(|radii| Stays::new(promise.unit, radii)),
             loss_per_nat: LossPerNat {
                 bound,
                 exact: per_nat(losses.map(|losses| &losses.any)),
@@ -279,7 +289,7 @@ impl Guarantee {
         })
     }
 
-    /// What holds for a walk that is released this many times: the losses add up.
+    /// What holds for so many walks of one person, or releases of one walk: the losses add up.
     #[must_use]
     pub fn released(&self, times: u32) -> Release {
         released(self.epsilon, times)

@@ -7,6 +7,7 @@ use super::example::{Covered, Example};
 use super::loss::{Coverage, Figures};
 use super::report::{Alternatives, Guarantee, LossFigures, Release, ScaleInForce};
 use super::rounding::shown_up;
+use super::stay::Stays;
 use crate::nats::in_nats;
 
 const WIDTH: usize = 96;
@@ -27,6 +28,7 @@ impl fmt::Display for Guarantee {
         if let Some(example) = &self.example {
             paragraph(f, &example.sentence())?;
         }
+        promised.limits(f, self.stays)?;
         let scale = match self.scale {
             ScaleInForce::Uniform(scale) => format!("{scale:.7}"),
             ScaleInForce::PerState { min, max } => {
@@ -101,7 +103,18 @@ impl Promised<'_> {
             ),
         }
     }
+
+    /// What the promise does not say; nothing of an empty one, which says nothing at all.
+    pub(super) fn limits(&self, f: &mut fmt::Formatter<'_>, stays: Option<Stays>) -> fmt::Result {
+        let Some(stays) = stays.filter(|_| !self.vacuous) else { return Ok(()) };
+        paragraph(f, &stays.in_words(self.substitutions))?;
+        paragraph(f, CORRELATED)
+    }
 }
+
+const CORRELATED: &str = "Factors compare two walks that are given in full. They do not bound what \
+     somebody who knows the chain learns about a single state: states of a walk are correlated, and \
+     each released state tells about those before and after it, too.";
 
 pub(super) fn cover_lines(
     f: &mut fmt::Formatter<'_>,
@@ -138,7 +151,10 @@ impl Guarantee {
                     writeln!(f, "  {name:<37}{:>14}", "not computed")?;
                     continue;
                 }
-                _ if self.coverage.is_some() && *pairs == 0 => "  (no such pair)",
+                _ if self.coverage.is_some() && *pairs == 0 => {
+                    writeln!(f, "  {name:<37}{:>14}  (no such pair)", "not covered")?;
+                    continue;
+                }
                 (Figures::Exact, None) => "",
                 (Figures::Exact, Some(_)) => "  (beyond the radius)",
                 (Figures::UpperBound, None) => "  (bounds)",
@@ -173,7 +189,8 @@ impl Guarantee {
             }
         };
         wrapped(f, compared, "  ")?;
-        let worst = rows.iter().map(|(_, loss)| loss.max).fold(0.0, f64::max);
+        let known = rows.iter().map(|(_, loss)| loss.max).filter(|max| max.is_finite());
+        let worst = known.fold(0.0, f64::max);
         if let Some(words) = beyond_radius(self.radius_nats, self.epsilon, worst) {
             wrapped(f, &words, "  ")?;
         }
@@ -195,11 +212,11 @@ pub(super) fn beyond_radius(radius: Option<f64>, epsilon: f64, loss: f64) -> Opt
 }
 
 pub(super) fn release_lines(f: &mut fmt::Formatter<'_>, releases: &[Release]) -> fmt::Result {
-    writeln!(f, "For a whole walk, however long")?;
+    writeln!(f, "One person's walks and releases add up")?;
     for release in releases {
         let times = match release.times {
-            1 => "released once".to_owned(),
-            times => format!("released {times} times"),
+            1 => "one walk, released once".to_owned(),
+            times => format!("{times} walks, or one {times} times"),
         };
         line(f, &times, &format!("epsilon {}", release.epsilon))?;
     }
@@ -221,21 +238,23 @@ pub(super) fn radius_lines(
 impl Example {
     fn sentence(&self) -> String {
         let (real, other, factor) = (&self.real, &self.other, factor_words(self.odds_factor));
+        let walks = format!(
+            "two walks that differ in the third state only, {real} in one and {other} in the other"
+        );
         let tells = match (self.covered, self.odds_factor) {
             (Covered::Yes, factor) if factor <= 4.0 => "can hardly tell",
             (Covered::Yes, factor) if factor <= 25.0 => "can tell to some degree",
             (Covered::Yes, _) => "may well be able to tell",
             (Covered::No, _) => {
                 return format!(
-                    "For example, nothing is promised about whether the third state was {real} or \
-                     {other}. (What this mechanism gives all the same: someone who sees the \
-                     release finds the odds changed by at most a factor {factor}.)"
+                    "For example, nothing is promised about {walks}. (What this mechanism gives all \
+                     the same: the odds between the two walks change by at most a factor {factor}.)"
                 );
             }
         };
         format!(
-            "For example, someone who sees the release {tells} whether the third state was {real} \
-             or {other}: the odds change by at most a factor {factor}."
+            "For example, take {walks}. Someone who sees the release {tells} which of the two was \
+             real: the odds between them change by at most a factor {factor}."
         )
     }
 }

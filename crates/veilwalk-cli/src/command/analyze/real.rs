@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use veilwalk::{Chain, StateId};
-use veilwalk_io::{ReadError, ReadErrorKind, WalkOptions, WalkReader};
+use veilwalk_io::{ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader};
 
-use crate::args::{UnknownLabels, UnknownState, counted, left_out, unknown_state_error};
+use crate::args::{UnknownLabels, UnknownState, counted, left_out, replaced, unknown_state_error};
 use crate::terminal;
 
 /// Where real walks come from.
@@ -28,8 +28,10 @@ pub(super) struct RealArgs {
     #[arg(long, value_name = "NAME", default_value = "state")]
     state_column: String,
 
-    /// What to do with a row of --real whose state is not one of the chain's
-    #[arg(long, value_enum, default_value_t, value_name = "WHAT", requires = "real")]
+    /// What to do with a row of --real whose state is not one of the chain's: `error` (stop there),
+    /// `skip` (leave it out), or a state of the chain to take instead (`state:NAME` for one that is
+    /// called `error` or `skip`)
+    #[arg(long, default_value = "error", value_name = "WHAT", requires = "real")]
     unknown_state: UnknownState,
 }
 
@@ -48,15 +50,16 @@ impl RealArgs {
             state_column: self.state_column.clone(),
             ..Default::default()
         };
+        let unknown_states = self.unknown_state.on(chain)?;
         Ok(match self.real.as_deref() {
             None => None,
             Some("-") => {
                 let reader = WalkReader::new(std::io::stdin().lock(), "standard input", options)?;
-                Some(RealWalks::read(reader, chain, self.unknown_state)?)
+                Some(RealWalks::read(reader, chain, unknown_states)?)
             }
             Some(path) => {
                 let reader = WalkReader::open(Path::new(path), options)?;
-                Some(RealWalks::read(reader, chain, self.unknown_state)?)
+                Some(RealWalks::read(reader, chain, unknown_states)?)
             }
         })
     }
@@ -66,7 +69,7 @@ impl RealWalks {
     fn read<R: Read>(
         mut reader: WalkReader<R>,
         chain: &Chain,
-        unknown_state: UnknownState,
+        unknown_states: UnknownStates,
     ) -> Result<Self> {
         let name = reader.name().to_owned();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -82,14 +85,20 @@ impl RealWalks {
                 Err(_) if first_unknown.is_some() => break,
                 Err(error) => return Err(error.into()),
             };
-            let Some(state) = chain.state(row.state) else {
-                unknown.add(row.state);
-                first_unknown.get_or_insert_with(|| {
-                    (row.place, ReadErrorKind::UnknownState(chain.unknown(row.state)))
-                });
-                continue;
+            let known = chain.state(row.state);
+            match known {
+                Some(_) => unknown.add_known(),
+                None => {
+                    unknown.add(row.state);
+                    first_unknown.get_or_insert_with(|| {
+                        (row.place, ReadErrorKind::UnknownState(chain.unknown(row.state)))
+                    });
+                }
+            }
+            let state = match (known, unknown_states) {
+                (Some(state), _) | (None, UnknownStates::Replace(state)) => state,
+                (None, UnknownStates::Refuse | UnknownStates::Skip) => continue,
             };
-            unknown.add_known();
             let place = match places.get(row.trajectory) {
                 Some(&place) => place,
                 None => {
@@ -103,12 +112,15 @@ impl RealWalks {
             }
             walks[place].push(state);
         }
-        match (first_unknown, unknown_state) {
-            (Some((place, kind)), UnknownState::Error) => {
+        match (first_unknown, unknown_states) {
+            (Some((place, kind)), UnknownStates::Refuse) => {
                 let error = ReadError::at(name, place, kind);
                 return Err(unknown_state_error(&error, Some(unknown)));
             }
-            (Some(_), UnknownState::Skip) => terminal::warning(left_out(unknown.rows())),
+            (Some(_), UnknownStates::Skip) => terminal::warning(left_out(unknown.rows())),
+            (Some(_), UnknownStates::Replace(state)) => {
+                terminal::note(replaced(unknown.rows(), chain.label(state)));
+            }
             (None, _) => {}
         }
         if walks.iter().all(|walk| walk.len() < 2) {

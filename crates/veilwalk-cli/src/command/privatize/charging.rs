@@ -8,11 +8,13 @@ use veilwalk::guarantee::Price;
 use veilwalk::mechanism::Budget;
 use veilwalk::session::{BlockReleaser, Releaser, WalkDigest};
 use veilwalk::{Chain, Source, Start};
-use veilwalk_io::{NewWalk, ReadError, ReadErrorKind, Releasing, WalkOptions, WalkReader};
+use veilwalk_io::{
+    NewWalk, ReadError, ReadErrorKind, Releasing, UnknownStates, WalkOptions, WalkReader,
+};
 use veilwalk_ledger::{Charge, Charged, Ledger, LedgerError, Limit, Terms};
 
-use super::{Args, Choice};
-use crate::args::{self, UnknownState, counted};
+use super::{Args, Choice, Run};
+use crate::args::{self, counted};
 use crate::progress::{self, Stoppable};
 use crate::terminal;
 
@@ -158,15 +160,9 @@ impl Args {
 
     /// All walks that will be released, with whose they are and a digest of their states. That they can
     /// be released is checked on the way: a walk is not charged for a file that is refused.
-    pub(super) fn known_walks(
-        &self,
-        chain: &Chain,
-        chosen: &Choice,
-        source: &Source,
-        start: Start,
-    ) -> Result<Known> {
+    pub(super) fn known_walks(&self, chain: &Chain, run: &Run<'_>) -> Result<Known> {
         let mut reader = WalkReader::open(Path::new(&self.walks), self.options_with_person())?;
-        let digests = Digests::new(&chosen.releasing, source, start)?;
+        let digests = Digests::new(&run.chosen.releasing, &run.source, run.start)?;
         let input = reader.name().to_owned();
         let has_person = self.person_column().is_some();
         let mut known = Known::new();
@@ -175,10 +171,10 @@ impl Args {
             if progress::stop_requested() {
                 return Err(progress::stopped());
             }
-            let real = match (chain.state(row.state), self.unknown_state) {
-                (Some(real), _) => real,
-                (None, UnknownState::Skip) => continue,
-                (None, UnknownState::Error) => {
+            let real = match (chain.state(row.state), run.unknown_states) {
+                (Some(real), _) | (None, UnknownStates::Replace(real)) => real,
+                (None, UnknownStates::Skip) => continue,
+                (None, UnknownStates::Refuse) => {
                     let kind = ReadErrorKind::UnknownState(chain.unknown(row.state));
                     let error = ReadError::at(input, row.place, kind);
                     return Err(self.with_advice(chain, error));

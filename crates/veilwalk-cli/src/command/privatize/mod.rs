@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, anyhow, bail};
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
-use veilwalk::mechanism::Budget;
+use veilwalk::mechanism::{Budget, Unit};
 use veilwalk::nats::in_nats;
 use veilwalk::random::{ReleaseId, Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
     AtomicFile, Compression, Hashing, HeldOutput, NewWalk, ReadError, ReadErrorKind, Releasing,
-    WalkFormat, WalkOptions, WalkReader,
+    UnknownStates, WalkFormat, WalkOptions, WalkReader,
 };
 use veilwalk_ledger::Window;
 
@@ -99,14 +99,10 @@ pub(crate) struct Args {
     )]
     threads: Option<NonZeroUsize>,
 
-    /// What to do with a row whose state is not one of the chain's
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "WHAT",
-        help_heading = "Input and output"
-    )]
+    /// What to do with a row whose state is not one of the chain's: `error` (stop there), `skip` (leave it
+    /// out, so that the length of a walk tells something of it; not with --keep), or a state of the chain
+    /// to take instead, which does not show (`state:NAME` for one that is called `error` or `skip`)
+    #[arg(long, default_value = "error", value_name = "WHAT", help_heading = "Input and output")]
     unknown_state: UnknownState,
 
     /// How released walks start: `initial` (drawn from the initial distribution), `first` (the real
@@ -180,6 +176,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let model = args.chain.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
+    let unknown_states = args.unknown_states(model.chain())?;
     if let Some(output) = args.output.as_ref().filter(|_| args.writes_to_file()) {
         args::settle_output(output, Written::Release, &args.inputs())?;
     }
@@ -206,17 +203,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let blocks = blocks.unwrap_or_default();
     terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
     terminal::note(format!("release id {release_id}"));
+    tell_coverage(&cover, promise);
     args.warn(&source, start);
     args.check_person_column()?;
     let ledger = Charging::open(args, &chosen, release_id.to_bytes(), start)?;
-    let run = Run { args, chosen, cover, source, release_id, start, ledger };
+    let run = Run { args, chosen, cover, source, release_id, start, unknown_states, ledger };
     let walks = Walks::open(args).map_err(|error| match error.downcast() {
         Ok(error) => args.with_advice(model.chain(), error),
         Err(other) => other,
     })?;
     let known = match (&run.ledger, walks.can_be_read_twice()) {
         (Some(_), true) => {
-            let known = args.known_walks(model.chain(), &run.chosen, &run.source, start);
+            let known = args.known_walks(model.chain(), &run);
             known.map_err(|error| match error.downcast() {
                 Ok(error) => args.with_advice(model.chain(), error),
                 Err(other) => other,
@@ -247,6 +245,7 @@ struct Run<'a> {
     source: Source,
     release_id: ReleaseId,
     start: Start,
+    unknown_states: UnknownStates,
     ledger: Option<Charging>,
 }
 
@@ -325,6 +324,20 @@ impl Run<'_> {
 }
 
 impl Args {
+    /// What is done with unknown states. Rows that are left out must not show in what is kept.
+    fn unknown_states(&self, chain: &Chain) -> Result<UnknownStates> {
+        let unknown_states = self.unknown_state.on(chain)?;
+        if unknown_states == UnknownStates::Skip && !self.keep.is_empty() {
+            bail!(
+                "--unknown-state skip does not go with --keep: the values of {} that are missing would \
+                 show which rows were left out; leave --keep out, or take a state of the chain instead \
+                 with --unknown-state STATE",
+                self.keep.join(", ")
+            );
+        }
+        Ok(unknown_states)
+    }
+
     /// What the unit covers on this chain; an error if that is nothing.
     fn refuse_empty_guarantee(&self, model: &Model, promise: Promise) -> Result<Cover> {
         let cover = Cover::new(model, promise.unit);
@@ -499,6 +512,24 @@ impl Args {
                 self.keep.join(", ")
             ));
         }
+    }
+}
+
+/// Says how many states are covered, and warns where many are not.
+fn tell_coverage(cover: &Cover, promise: Promise) {
+    let covered = match promise.unit {
+        _ if cover.is_vacuous() => return,
+        Unit::Substitutions(_) => "covered: every state may be replaced by any other".to_owned(),
+        Unit::Radius(_) => {
+            format!("covered: {} have an alternative within the radius", cover.in_words())
+        }
+    };
+    terminal::note(covered);
+    if cover.leaves_many_out() {
+        terminal::warning(
+            "fewer than 95 % of the states are covered. The others have no alternative within the radius, \
+             and nothing is promised about them; `veilwalk guarantee` lists radii that cover more",
+        );
     }
 }
 

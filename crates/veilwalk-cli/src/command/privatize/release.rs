@@ -12,7 +12,7 @@ use veilwalk_io::{
 };
 
 use super::{Args, Run};
-use crate::args::{UnknownState, counted, left_out, rate};
+use crate::args::{counted, left_out, rate, replaced};
 use crate::progress::{self, Waiting};
 use crate::terminal;
 
@@ -120,6 +120,7 @@ impl Release<'_> {
             terminal::warning(format!("{input}: {why}, so the release is empty"));
         }
         tell(&tally, timed.then(|| started.elapsed().as_secs_f64()));
+        self.tell_unknown(&tally);
         Ok((tally, out))
     }
 
@@ -129,15 +130,12 @@ impl Release<'_> {
         output: Output<'_, W>,
         watch: &Watch<'_>,
     ) -> Result<(Tally, W), ReleaseError> {
-        let Run { args, chosen, source, start, ledger, .. } = self.run;
+        let Run { args, chosen, source, start, unknown_states, ledger, .. } = self.run;
         let release = WalkRelease {
             releasing: chosen.releasing.clone(),
             source,
             start: *start,
-            unknown_states: match args.unknown_state {
-                UnknownState::Error => UnknownStates::Refuse,
-                UnknownState::Skip => UnknownStates::Skip,
-            },
+            unknown_states: *unknown_states,
             grouping: if args.grouped { Grouping::Together } else { Grouping::Alternating },
             charge: ledger.is_some().then_some(self.charge),
             watch,
@@ -151,6 +149,32 @@ impl Release<'_> {
             Walks::Whole(input, _) => {
                 let output = ReleaseOutput::new(out, name, format, compression, &args.keep)?;
                 release.run(input, output, args.threads())
+            }
+        }
+    }
+
+    /// Says what was done with unknown states, and what that gives away.
+    fn tell_unknown(&self, tally: &Tally) {
+        match self.run.unknown_states {
+            UnknownStates::Refuse => {}
+            UnknownStates::Replace(state) if tally.replaced > 0 => {
+                let label = self.run.chosen.releasing.chain().label(state);
+                terminal::note(replaced(tally.replaced, label));
+            }
+            UnknownStates::Replace(_) => {}
+            UnknownStates::Skip => {
+                if tally.skipped > 0 {
+                    terminal::warning(left_out(tally.skipped));
+                }
+                if tally.vanished > 0 {
+                    let walks = counted(tally.vanished as usize, "walk");
+                    terminal::warning(format!("{walks} left out whole, with all of their rows"));
+                }
+                terminal::warning(
+                    "--unknown-state skip: how long released walks are, and which there are, depends on \
+                     what was left out, and that is not protected; --unknown-state STATE takes a state \
+                     of the chain instead",
+                );
             }
         }
     }
@@ -188,8 +212,5 @@ fn tell(tally: &Tally, seconds: Option<f64>) {
              the chain may not fit these walks",
             counted(tally.infeasible as usize, "move")
         ));
-    }
-    if tally.skipped > 0 {
-        terminal::warning(left_out(tally.skipped));
     }
 }
