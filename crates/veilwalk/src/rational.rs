@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
+use num_bigint::BigUint;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -89,23 +90,25 @@ impl Rational {
         self.numerator as f64 / self.denominator as f64
     }
 
-    /// The sum, exact where it fits, else rounded up to a multiple of 10⁻¹²; `None` beyond 10⁶.
+    /// The sum, exact where it fits, else rounded up to a multiple of 10⁻¹²; `None` if that does not
+    /// fit either, which it does up to 10⁶.
     ///
     /// For adding up what was spent, where more than the truth does no harm.
     #[must_use]
     pub fn add_rounding_up(self, other: Self) -> Option<Self> {
+        // Products of two 64-bit numbers fit 128 bits. Their sum may not.
         let (a, b) = (u128::from(self.numerator), u128::from(self.denominator));
         let (c, d) = (u128::from(other.numerator), u128::from(other.denominator));
-        let (above, below) = (a.checked_mul(d)?.checked_add(c.checked_mul(b)?)?, b * d);
-        let divisor = gcd(above, below);
-        if let (Ok(above), Ok(below)) =
-            (u64::try_from(above / divisor), u64::try_from(below / divisor))
-        {
-            return Self::new(above, below);
+        if let Some(above) = (a * d).checked_add(c * b) {
+            let below = b * d;
+            let divisor = gcd(above, below);
+            if let (Ok(above), Ok(below)) =
+                (u64::try_from(above / divisor), u64::try_from(below / divisor))
+            {
+                return Self::new(above, below);
+            }
         }
-        if above / below >= 1_000_000 {
-            return None;
-        }
+        // Below 2¹⁰⁴ each.
         let units = |n: u128, d: u128| (n * GRID).div_ceil(d);
         let sum = u64::try_from(units(a, b) + units(c, d)).ok()?;
         Self::new(sum, GRID as u64)
@@ -162,40 +165,44 @@ impl Rational {
     /// Exact where the reduced parts fit. Otherwise rounded down: to a multiple of 2⁻³¹, or
     /// coarser for values above two, so that 31 leading bits are kept. Rounding down a scale gives
     /// up a little accuracy and no privacy. Values of 2³² and above become 2³² − 1.
+    ///
+    /// # Panics
+    ///
+    /// If the denominator is zero.
     #[must_use]
     pub fn floor_to_32_bits(numerator: u128, denominator: u128) -> Self {
-        const LIMIT: u128 = 1 << 32;
-        assert!(denominator > 0, "a fraction over zero");
-        let divisor = gcd(numerator, denominator);
-        let (numerator, denominator) = (numerator / divisor, denominator / divisor);
-        if numerator < LIMIT && denominator < LIMIT {
-            return Self { numerator: numerator as u64, denominator: denominator as u64 };
-        }
-        if numerator / denominator >= LIMIT {
-            return Self::whole(u64::from(u32::MAX));
-        }
-        // The largest power of two below the line that keeps the part above it below 2^32.
-        let mut shift = 31u32;
-        while shift > 0 && mul_div_floor(1 << shift, numerator, denominator) >= LIMIT {
-            shift -= 1;
-        }
-        let above = mul_div_floor(1 << shift, numerator, denominator) as u64;
-        Self::new(above, 1 << shift).unwrap_or(Self::ZERO)
+        Self::floor_of_products([numerator], [denominator])
     }
-}
 
-/// `⌊factor · numerator / denominator⌋` for a factor below 2³², without overflow.
-fn mul_div_floor(factor: u128, numerator: u128, denominator: u128) -> u128 {
-    let whole = numerator / denominator;
-    let mut rest = numerator % denominator;
-    let mut below = denominator;
-    // Dropping low bits of a proper fraction's two sides, downward above and upward below the
-    // line, keeps the quotient from growing.
-    while rest.leading_zeros() < 32 {
-        rest >>= 1;
-        below = (below >> 1) + 1;
+    /// The same for a product over a product, however many digits the two have.
+    ///
+    /// # Panics
+    ///
+    /// If a factor below the line is zero.
+    pub(crate) fn floor_of_products<const N: usize, const D: usize>(
+        mut above: [u128; N],
+        mut below: [u128; D],
+    ) -> Self {
+        assert!(below.iter().all(|&factor| factor > 0), "a fraction over zero");
+        // Once no factor above the line has a divisor in common with one below it, neither have the
+        // two products.
+        for a in &mut above {
+            for b in &mut below {
+                let divisor = gcd(*a, *b);
+                (*a, *b) = (*a / divisor, *b / divisor);
+            }
+        }
+        let product = |factors: &[u128]| factors.iter().map(|&f| BigUint::from(f)).product();
+        let (above, below): (BigUint, BigUint) = (product(&above), product(&below));
+        if let (Ok(numerator), Ok(denominator)) = (u32::try_from(&above), u32::try_from(&below)) {
+            return Self { numerator: numerator.into(), denominator: denominator.into() };
+        }
+        // The largest power of two below the line that keeps the part above it below 2³².
+        let scaled = |shift: u32| u32::try_from((&above << shift) / &below).ok();
+        let rounded =
+            (0..32u32).rev().find_map(|shift| Self::new(scaled(shift)?.into(), 1 << shift));
+        rounded.unwrap_or(Self::whole(u32::MAX.into()))
     }
-    whole.saturating_mul(factor).saturating_add(rest * factor / below)
 }
 
 /// The greatest common divisor; one for two zeros, so that it can always be divided by.
@@ -244,6 +251,9 @@ impl FromStr for Rational {
         let not_a_number = || RationalError::NotANumber(text.to_owned());
         let too_long = || RationalError::TooLong(text.to_owned());
         if let Some(rest) = trimmed.strip_prefix('-') {
+            if rest.trim_start().starts_with('-') {
+                return Err(not_a_number());
+            }
             return match rest.parse::<Self>() {
                 Ok(_) | Err(RationalError::TooLong(_)) => {
                     Err(RationalError::Negative(text.to_owned()))
@@ -270,7 +280,8 @@ impl FromStr for Rational {
         let fraction = fraction.trim_end_matches('0');
         let digits = format!("{whole}{fraction}");
         let digits = digits.trim_start_matches('0');
-        if digits.len() > 18 {
+        // A whole number may take all 64 bits, so that every fraction can be read as it is shown.
+        if digits.len() > 18 && !fraction.is_empty() {
             return Err(too_long());
         }
         let mut above: u64 =
@@ -304,7 +315,9 @@ impl fmt::Display for Rational {
             power *= 10;
             if power.is_multiple_of(self.denominator) {
                 let factor = power / self.denominator;
-                if let Some(scaled) = self.numerator.checked_mul(factor) {
+                // No more digits than can be read back.
+                let scaled = self.numerator.checked_mul(factor).filter(|&s| s < 10u64.pow(18));
+                if let Some(scaled) = scaled {
                     return write!(f, "{}.{:0places$}", scaled / power, scaled % power);
                 }
             }

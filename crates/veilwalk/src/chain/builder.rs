@@ -112,6 +112,18 @@ pub enum ChainError {
          keep only the part of the chain that can be walked forever with --largest-component"
     )]
     NoWayOut(String),
+    /// A state with more ways out than a step can choose from.
+    #[error(
+        "the state {state:?} can move to {moves} states, and the limit is {}; leave out the least \
+         likely moves",
+        Chain::MOST_SUCCESSORS
+    )]
+    TooManyMoves {
+        /// The state.
+        state: String,
+        /// To how many states it can move.
+        moves: usize,
+    },
     /// Some state cannot be reached from another.
     #[error(
         "the state {to:?} cannot be reached from {from:?}; add the missing transitions, or keep \
@@ -214,6 +226,7 @@ impl ChainBuilder {
         }
         self.refuse_dead_ends()?;
         let row_starts = row_starts(self.labels.len(), &self.edges);
+        refuse_too_many_moves(&row_starts, |state| self.labels.get(state).to_owned())?;
         let targets: Vec<StateId> = self.edges.iter().map(|e| e.1).collect();
         if let Some((from, to)) = structure::unreachable_pair(&row_starts, &targets) {
             return Err(ChainError::NotIrreducible {
@@ -312,6 +325,20 @@ impl ChainBuilder {
     }
 }
 
+fn refuse_too_many_moves(
+    row_starts: &[usize],
+    label: impl Fn(usize) -> String,
+) -> Result<(), ChainError> {
+    let moves = |row: &[usize]| row[1] - row[0];
+    match row_starts.windows(2).position(|row| moves(row) > Chain::MOST_SUCCESSORS) {
+        None => Ok(()),
+        Some(state) => {
+            let moves = moves(&row_starts[state..state + 2]);
+            Err(ChainError::TooManyMoves { state: label(state), moves })
+        }
+    }
+}
+
 /// Where each row starts in a list of transitions sorted by their first state.
 fn row_starts(states: usize, edges: &[(StateId, StateId, f64)]) -> Vec<usize> {
     let mut starts = vec![0; states + 1];
@@ -396,6 +423,16 @@ mod tests {
         assert_eq!(report.dropped_transitions, 3);
         assert_eq!(report.period, 2);
         assert_eq!(chain.probabilities(chain.state("b").unwrap()), [1.0]);
+    }
+
+    #[test]
+    fn more_moves_than_a_step_can_choose_from_are_refused() {
+        let most = Chain::MOST_SUCCESSORS;
+        let label = |state: usize| ["hub", "end"][state].to_owned();
+        assert_eq!(refuse_too_many_moves(&[0, most, most + 1], label), Ok(()));
+        let refused = refuse_too_many_moves(&[0, 1, most + 2], label).unwrap_err();
+        assert_eq!(refused, ChainError::TooManyMoves { state: "end".into(), moves: most + 1 });
+        assert!(refused.to_string().contains("the limit is 16777215"), "{refused}");
     }
 
     #[test]

@@ -109,6 +109,10 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// The most states that one state can move to. A step adds up as many whole-number weights, and
+    /// this many fit 64 bits.
+    pub const MOST_SUCCESSORS: usize = (1 << 24) - 1;
+
     /// How many states there are.
     #[must_use]
     pub fn len(&self) -> usize {

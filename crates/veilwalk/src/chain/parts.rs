@@ -72,7 +72,7 @@ impl Chain {
             && row_starts.len() == states + 1
             && row_starts.first() == Some(&0)
             && row_starts.last() == Some(&moves)
-            && row_starts.windows(2).all(|w| w[0] < w[1])
+            && row_starts.windows(2).all(|w| w[0] < w[1] && w[1] - w[0] <= Self::MOST_SUCCESSORS)
             && probabilities.len() == moves
             && weights.len() == moves
             && initial.running_totals().len() == states;

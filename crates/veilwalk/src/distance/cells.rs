@@ -70,7 +70,7 @@ impl Cells {
     /// If they would not fit.
     pub fn affordable(chain: &Chain) -> Result<(), CellsTooLarge> {
         let (states, transitions) = (chain.len(), chain.transitions());
-        let entries = states as u64 * transitions as u64;
+        let entries = (states as u64).saturating_mul(transitions as u64);
         let too_wide = chain.largest_out_degree() > usize::from(u16::MAX);
         let too_many = states > crate::model::Model::LARGEST_TABLE;
         if entries > Self::MOST_ENTRIES || too_wide || too_many {

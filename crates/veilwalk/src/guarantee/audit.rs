@@ -302,7 +302,7 @@ pub fn audit(
     };
     Ok(AuditReport {
         verdict,
-        draws: plan.draws * counts.len() as u64,
+        draws: plan.draws.saturating_mul(counts.len() as u64),
         sampled: counts.len(),
         outcomes,
         too_rare_to_notice,
@@ -331,11 +331,12 @@ fn sample(
         // One more place, for what is not a state at all.
         .map(|key| (key, vec![0; states + 1]))
         .collect();
-    let total = (counts.len() as u64 * plan.draws) as f64;
+    let total = counts.len() as f64;
     for (round, ((z, x), seen)) in counts.iter_mut().enumerate() {
         for draw in 0..plan.draws {
             if draw % BETWEEN_REPORTS == 0 {
-                report_progress(watch, (round as u64 * plan.draws + draw) as f64 / total)?;
+                let share = draw as f64 / plan.draws as f64;
+                report_progress(watch, (round as f64 + share) / total)?;
             }
             seen[sampler.sample(*z, *x).index().min(states)] += 1;
         }

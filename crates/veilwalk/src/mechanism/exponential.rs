@@ -38,8 +38,9 @@
 use super::block::Weight;
 use crate::random::{ExpCoin, Words, uniform_below};
 
-/// Weights for drawing are whole multiples of 2 to the minus this. With fewer than 2²⁴ candidates
-/// they add up to less than 2⁶⁴.
+/// Weights for drawing are whole multiples of 2 to the minus this. A chain has fewer than 2²⁴
+/// candidates after any state ([`Chain::MOST_SUCCESSORS`](crate::Chain::MOST_SUCCESSORS)), so they
+/// add up to less than 2⁶⁴.
 const MOST_HALVINGS: u32 = 40;
 
 /// Samples the rule: the place of the candidate that was picked. `least` is the smallest cost, and

@@ -309,10 +309,9 @@ impl Mechanism {
     pub(crate) fn rescaled(&self, factor: Rational) -> Self {
         let times = |scale: &Scale| {
             let eta = scale.cost.eta();
-            let product = |a: u64, b: u64| u128::from(a) * u128::from(b);
-            let eta = Rational::floor_to_32_bits(
-                product(eta.numerator(), factor.numerator()),
-                product(eta.denominator(), factor.denominator()),
+            let eta = Rational::floor_of_products(
+                [eta.numerator().into(), factor.numerator().into()],
+                [eta.denominator().into(), factor.denominator().into()],
             );
             Scale::new(CostScale::new(eta, self.design.chain_weight))
         };

@@ -62,7 +62,8 @@ pub enum ScaleError {
     NoDistances,
     /// The scale is below what the arithmetic can hold.
     #[error(
-        "{promise} asks for a scale below 2^-31, at which every move is equally likely; raise epsilon"
+        "{promise} asks for a scale too small to be counted, at which the real walk would not matter; \
+         raise epsilon, or lower the chain weight"
     )]
     TooSmall {
         /// What was asked for.
@@ -103,7 +104,7 @@ pub(super) fn scale_at(
     // Sensitivity as a fraction (above, below).
     let (above, below): (u128, u128) = match (design.distance, promise.unit) {
         (Distance::Hamming, Unit::Radius(radius)) => {
-            (replaced_states(model, radius.value())?.max(1).into(), 1)
+            (replaced_states(model, radius.value())?.max(1), 1)
         }
         (_, Unit::Radius(radius)) => {
             (radius.value().numerator().into(), radius.value().denominator().into())
@@ -119,15 +120,19 @@ pub(super) fn scale_at(
         }
         (_, Unit::Substitutions(b)) => (b.get().into(), 1),
     };
-    let scale = Rational::floor_to_32_bits(
-        u128::from(epsilon.numerator()) * below,
-        u128::from(epsilon.denominator()) * factor * above,
+    let scale = Rational::floor_of_products(
+        [epsilon.numerator().into(), below],
+        [epsilon.denominator().into(), factor, above],
     );
-    if scale.is_zero() { Err(ScaleError::TooSmall { promise }) } else { Ok(scale) }
+    // Beside a large chain weight there is less room for a small scale.
+    match CostScale::new(scale, design.chain_weight).eta().is_zero() {
+        true => Err(ScaleError::TooSmall { promise }),
+        false => Ok(scale),
+    }
 }
 
 /// In how many states two walks within a radius can differ: `⌊radius / smallest distance⌋`.
-fn replaced_states(model: &Model, radius: Rational) -> Result<u64, ScaleError> {
+fn replaced_states(model: &Model, radius: Rational) -> Result<u128, ScaleError> {
     let Some(closest) = model.closest_pair() else {
         return Ok(0);
     };
@@ -137,9 +142,9 @@ fn replaced_states(model: &Model, radius: Rational) -> Result<u64, ScaleError> {
         let (from, to) = (label(closest.from), label(closest.to));
         return Err(ScaleError::UnboundedSubstitutions { from, to });
     }
+    // Below 2⁶⁴·2²⁰ and 2⁶⁴·2³².
     let radius_units = u128::from(radius.numerator()) * u128::from(Nats::PER_NAT);
-    let count = radius_units / (u128::from(radius.denominator()) * units);
-    Ok(u64::try_from(count).unwrap_or(u64::MAX))
+    Ok(radius_units / (u128::from(radius.denominator()) * units))
 }
 
 /// Costs as whole numbers: `c = distance·D + weight·w`, over `denominator`, for `D` and `w` in units
@@ -161,6 +166,9 @@ impl CostScale {
 
     /// The costs for a scale η and a chain weight β. Exact where the numbers fit, which they do for
     /// parameters of some seven digits; otherwise η is rounded down to a fraction that does.
+    ///
+    /// Every product below fits 128 bits: η has parts below 2⁶⁴, β parts below 2³⁰ and 2²⁰
+    /// ([`ChainWeight::new`] sees to that), and a shift is below 32.
     pub(super) fn new(eta: Rational, beta: ChainWeight) -> Self {
         let (n, d) = (u128::from(eta.numerator()), u128::from(eta.denominator()));
         let beta = beta.value();
@@ -202,7 +210,7 @@ impl CostScale {
         product(self.distance, distance).wrapping_add(product(self.weight, weight))
     }
 
-    /// What costs are over.
+    /// What costs are over: below 2⁶³, since the common denominator is below 2⁴³.
     #[inline]
     #[must_use]
     pub fn denominator(self) -> u64 {

@@ -115,7 +115,7 @@ impl ExpCoin {
             return None;
         }
         let x = a as f64 * self.inverse;
-        if x * LOG2_E_BELOW > f64::from(zeros + first.leading_zeros() + 1) {
+        if x * LOG2_E_BELOW > f64::from(zeros) + f64::from(first.leading_zeros() + 1) {
             return Some(false);
         }
         // Beyond 63 zeros, `x` less their logarithm: that much rounds twice more, by a relative 2⁻⁵³ of
@@ -141,7 +141,7 @@ impl ExpCoin {
     #[cold]
     fn settle(&self, first: u64, zeros: u32, a: u64, words: &mut impl Words) -> bool {
         let mut number = BigUint::from(first);
-        let mut bits = zeros + 64;
+        let mut bits = u64::from(zeros) + 64;
         loop {
             let (low, high) = exp_enclosure(a, self.denominator, bits + 64);
             if (&number + 1u8) << 64u8 <= low {

@@ -8,10 +8,10 @@ use num_bigint::BigUint;
 /// with every term rounded down for one bound and up for the other, inverted, and squared back as
 /// often as it was halved. Each halving costs one bit of relative precision and gets one guard bit
 /// (32 more cover the series), so the two bounds end a few units apart.
-pub(crate) fn exp_enclosure(a: u64, b: u64, bits: u32) -> (BigUint, BigUint) {
+pub(crate) fn exp_enclosure(a: u64, b: u64, bits: u64) -> (BigUint, BigUint) {
     assert!(b > 0, "a fraction over zero");
     let length = |n: u64| u64::BITS - n.leading_zeros();
-    let halvings = (length(a) + 2).saturating_sub(length(b));
+    let halvings = u64::from((length(a) + 2).saturating_sub(length(b)));
     let places = bits + halvings + 32;
     let scaled = BigUint::from(a) << places;
     let divisor = BigUint::from(b) << halvings;
@@ -28,7 +28,7 @@ pub(crate) fn exp_enclosure(a: u64, b: u64, bits: u32) -> (BigUint, BigUint) {
 }
 
 /// At most `exp(x)`, for `x` and the result in units of 2^-places.
-fn exp_below(x: &BigUint, places: u32) -> BigUint {
+fn exp_below(x: &BigUint, places: u64) -> BigUint {
     let mut term = BigUint::from(1u8) << places;
     let mut sum = BigUint::ZERO;
     let mut k = 0u32;
@@ -41,7 +41,7 @@ fn exp_below(x: &BigUint, places: u32) -> BigUint {
 }
 
 /// At least `exp(x)`, for `x ≤ 1/2` and the result in units of 2^-places.
-fn exp_above(x: &BigUint, places: u32) -> BigUint {
+fn exp_above(x: &BigUint, places: u64) -> BigUint {
     let one_unit = BigUint::from(1u8);
     let mut term = BigUint::from(1u8) << places;
     let mut sum = BigUint::ZERO;
@@ -59,7 +59,7 @@ fn ceil_div(n: &BigUint, d: &BigUint) -> BigUint {
     (n + d - 1u8) / d
 }
 
-fn ceil_shift(n: &BigUint, bits: u32) -> BigUint {
+fn ceil_shift(n: &BigUint, bits: u64) -> BigUint {
     (n + (BigUint::from(1u8) << bits) - 1u8) >> bits
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn exp_upper_bound_for_tests(a: u64, b: u64) -> f64 {
     // Enough places that even the smallest double keeps its digits.
     let (_, high) = exp_enclosure(a, b, 1200);
     let drop = high.bits().saturating_sub(60);
-    let top = u64::try_from(ceil_shift(&high, drop as u32)).unwrap();
+    let top = u64::try_from(ceil_shift(&high, drop)).unwrap();
     // Rounded up to 53 bits, then scaled in two steps that cannot leave the range early.
     let rounded = (top as f64).next_up();
     rounded * 2f64.powi(drop as i32 - 600) * 2f64.powi(-600)

@@ -327,7 +327,7 @@ mod tests {
         let bits = SixteenBits::new(b);
         let Some(most) = bits.whole_halvings(a) else { return Ok(()) };
         let zeros = most.saturating_sub(fewer);
-        let (low, high) = exp_enclosure(a, b, 120 + zeros);
+        let (low, high) = exp_enclosure(a, b, (120 + zeros).into());
         let one = BigUint::from(1u8) << 120u8;
         prop_assert!(BigUint::from(1u8) << (120 + zeros - most) >= low, "a power of two not below");
         let expected = (2f64.powi(zeros as i32) * (-(a as f64) / b as f64).exp() * 65536.0) as i64;

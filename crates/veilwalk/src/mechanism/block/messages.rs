@@ -52,6 +52,7 @@ const LEAST_SUM: f64 = 1.0 / (1u128 << 64) as f64;
 
 /// What the loss of one block grows by for rounding, `4(L−1)δ`, in units of 2⁻⁶⁰.
 pub(super) fn block_cost(chain: &Chain, length: BlockLength) -> u128 {
+    // Fewer than 2³² candidates and 2³² steps: below 2⁴¹, and below 2⁷⁵.
     let delta = (2 * chain.largest_out_degree() as u128 + 32) << 7;
     4 * u128::from(length.most_steps().get() - 1) * delta
 }
@@ -81,6 +82,10 @@ pub(super) struct MessageSpace {
 
 impl Arithmetic {
     /// `None` if what a block can cost is beyond all exponents.
+    ///
+    /// A block that is accepted costs fewer than 2⁶⁰ nats on any path, so the exponent of every
+    /// message is above −2⁶¹ and no sum or difference of a few exponents leaves 64 bits. One step
+    /// costs fewer than 2³⁰ nats, so that its halvings are below 2³¹.
     pub(super) fn new(model: &Model, scale: CostScale, length: BlockLength) -> Option<Self> {
         let chain = model.chain();
         // Hamming distance is one nat.
@@ -269,7 +274,7 @@ mod tests {
         let places = 200 + u32::try_from(2 * most_nats).unwrap();
         let (mut low, mut high) = (BigUint::ZERO, BigUint::ZERO);
         for &(cost, weight) in terms {
-            let (below, above) = exp_enclosure(cost, denominator, places);
+            let (below, above) = exp_enclosure(cost, denominator, places.into());
             low += below * whole(weight, least);
             high += above * whole(weight, least);
         }

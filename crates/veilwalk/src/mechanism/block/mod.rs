@@ -264,8 +264,8 @@ impl BlockMechanism {
     ///
     /// # Errors
     ///
-    /// If the rule is not the exponential one, cells would need too much memory, or the scale is
-    /// beyond all reason.
+    /// If the rule is not the exponential one, the chain is too large for a table, cells would need
+    /// too much memory, or the scale is beyond all reason.
     pub fn with_scale(
         model: Arc<Model>,
         design: Design,
@@ -275,6 +275,7 @@ impl BlockMechanism {
         if design.rule != Rule::Exponential {
             return Err(BlockError::Rule(design.rule));
         }
+        model.require_tables().map_err(ScaleError::from)?;
         let steps = Mechanism::with_scale(model, design, eta).map_err(ScaleError::from)?;
         // One scale for all states.
         let scale = steps.scale(StateId::new(0));
@@ -392,6 +393,7 @@ fn times_paid(model: &Model, unit: Unit, length: BlockLength) -> u128 {
     let replaced = match unit {
         Unit::Substitutions(b) => u128::from(b.get()),
         Unit::Radius(radius) => smallest_positive_distance(model).map_or(0, |smallest| {
+            // Below 2⁶⁴·2²⁰ and 2⁶⁴·2³².
             let units = u128::from(radius.value().numerator()) * u128::from(Nats::PER_NAT);
             units / (u128::from(radius.value().denominator()) * u128::from(smallest.units()))
         }),
@@ -415,6 +417,7 @@ fn left_of(epsilon: Rational, cost: u128) -> Option<Epsilon> {
     }
     let units = (u128::from(epsilon.numerator()) << 60) / u128::from(epsilon.denominator());
     let left = units.checked_sub(cost)?;
+    // Of the 124 bits at most, those beyond 64: no more than 60.
     let excess_bits = (u128::BITS - left.leading_zeros()).saturating_sub(u64::BITS);
     let above = u64::try_from(left >> excess_bits).expect("cut to 64 bits");
     Epsilon::new(Rational::new(above, 1 << (60 - excess_bits))?)

@@ -13,8 +13,6 @@
 //! relative u = 2⁻⁵³ and nothing to speak of besides. The product of three entries has two more
 //! roundings, together `5u`.
 
-use num_bigint::BigUint;
-
 use super::weight::Product;
 use crate::random::exp_enclosure;
 
@@ -72,10 +70,9 @@ impl Long {
         // So many zeros come first, at most.
         let zeros = (a as f64 / b as f64 * std::f64::consts::LOG2_E * 1.01).ceil() as u32;
         let places = zeros + 192;
-        let (below, _) = exp_enclosure(a, b, places);
+        let (below, _) = exp_enclosure(a, b, places.into());
         let cut = below.bits() - 128;
         let mantissa = u128::try_from(&below >> cut).expect("128 bits are left");
-        debug_assert!(below >> cut < BigUint::from(1u8) << 128u8);
         Self { mantissa, exponent: cut as i64 + 128 - i64::from(places) }
     }
 
@@ -102,6 +99,7 @@ fn high_half(one: u128, two: u128) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_bigint::BigUint;
 
     #[test]
     fn high_halves_are_those_of_big_numbers() {
@@ -142,7 +140,7 @@ mod tests {
                 }
                 let power = powers.power(n);
                 let places = (nats * 1.45) as u32 + 200;
-                let (low, high) = exp_enclosure(a * u64::from(n), b, places);
+                let (low, high) = exp_enclosure(a * u64::from(n), b, places.into());
                 // The power over 2^-places, with 60 bits behind the point.
                 let number = power.over(power.exponent());
                 let whole = BigUint::from((number * 2f64.powi(60)) as u64);

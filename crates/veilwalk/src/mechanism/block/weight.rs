@@ -14,10 +14,14 @@ pub(crate) struct Weight {
 impl Weight {
     pub(crate) const ONE: Self = Self { mantissa: 1.0, exponent: 0 };
 
-    /// `number · 2^exponent`, exactly. The number is positive and not so small that digits are lost.
+    /// `number · 2^exponent`, exactly.
+    ///
+    /// # Panics
+    ///
+    /// If the number is not positive, so small that digits are lost, or not finite.
     #[inline]
     pub(crate) fn new(number: f64, exponent: i64) -> Self {
-        debug_assert!(number >= f64::MIN_POSITIVE && number.is_finite(), "{number}");
+        assert!(number >= f64::MIN_POSITIVE && number.is_finite(), "{number} has no exponent");
         const FRACTION: u64 = (1 << 52) - 1;
         let bits = number.to_bits();
         let power = (bits >> 52) as i64 - 1022;
