@@ -49,7 +49,7 @@ pub(crate) fn add_up(a: f64, b: f64) -> f64 {
     (a + b).next_up()
 }
 
-/// At least the real quotient of two non-negative numbers.
+/// At least the real quotient of two non-negative numbers, of which the second is positive.
 pub(crate) fn divide_up(a: f64, b: f64) -> f64 {
     if a == 0.0 { 0.0 } else { (a / b).next_up() }
 }
@@ -62,6 +62,11 @@ pub(crate) fn mean_up(sum: f64, count: u64, terms: usize) -> f64 {
     }
     let slack = 1.0 + (2.0 * terms as f64 + 4.0) * f64::EPSILON;
     sum / count as f64 * slack
+}
+
+/// At least the fraction.
+pub(crate) fn above(value: Rational) -> f64 {
+    value.as_f64() * (1.0 + 4.0 * f64::EPSILON)
 }
 
 /// At most the fraction. (Converting the two parts and dividing are three roundings.)

@@ -2,6 +2,24 @@
 //!
 //! The module [above](super) has the argument; here are the numbers: the closed form, the exact
 //! scale, and what is certified of either.
+//!
+//! # Precision
+//!
+//! Write u = 2⁻⁵³, n for the number of candidates and C for the largest cost in nats. Every cost
+//! comes from whole numbers by at most six roundings, so it is off by at most `6u·C`.
+//!
+//! *Exponential rule.* A factor is `least − ln Σ exp(least − c_j)`. Its derivatives by the costs are
+//! probabilities, so the errors of costs and of the differences to the least move it by at most
+//! `8u·C`. The exponential is good to a relative `91u`, the sum to `n·u`, and the logarithm and the
+//! last difference add `u·(2 ln n + C)`: together `u·(9C + n + 2 ln n + 91)`.
+//!
+//! *Permute-and-flip.* A factor is a computed `ln K` and a cost, and `|ln K| ≤ C + ln n`. By
+//! [`rounding`](crate::guarantee::rounding) that is `u·(40n + 6C + 22 ln n + 8)` and `7u·C`.
+//!
+//! A loss is the difference of two factors and two costs. Taking these differences adds `8u·C` for
+//! each factor at most. All of it is within [`log_kernel_error`] at C, `64u·(n + C + 1)`, for each of
+//! the two factors; a test compares with kernels whose costs are computed in another order. Sums,
+//! quotients and products that are compared with λ are rounded outward, and λ itself down.
 
 use std::borrow::Cow;
 
@@ -11,18 +29,12 @@ use rayon::prelude::*;
 use super::Calibration;
 use crate::chain::StateId;
 use crate::distance::{Cells, DistanceTable};
+use crate::guarantee::rounding::{above, add_up, below, divide_up, log_kernel_error};
 use crate::mechanism::{CostScale, Design, Promise, Rule, ScaleError, Unit, log_kernel_of};
 use crate::model::Model;
 use crate::nats::Nats;
 use crate::rational::Rational;
 use crate::watch::{Cancelled, Counter, Watch};
-
-/// What is added to a computed loss, in nats, before it is compared with what is allowed.
-///
-/// A factor is the logarithm of a sum of at most 65,535 positive terms, each good to a few units in
-/// the last place; twice such an error is below 10⁻¹⁰. (Quadrature for permute-and-flip loses some more
-/// where `1 − p·u` is small, at nodes whose weight in the integral is as small.)
-pub const ROUNDING: f64 = 1e-10;
 
 /// How many pairs of states one last state may have audited at a time; a scale that would need more
 /// is not taken.
@@ -71,13 +83,13 @@ pub struct CellScale {
 /// What is allowed per nat, or per substitution: `λ = ε/ρ` or `ε/b`, rounded down.
 pub(crate) fn allowed(promise: Promise) -> Rational {
     let epsilon = promise.epsilon.value();
-    let (above, below) = match promise.unit {
-        Unit::Radius(radius) => (radius.value().numerator(), radius.value().denominator()),
-        Unit::Substitutions(b) => (b.get().into(), 1),
+    let unit = match promise.unit {
+        Unit::Radius(radius) => radius.value(),
+        Unit::Substitutions(b) => Rational::whole(b.get().into()),
     };
-    Rational::floor_to_32_bits(
-        u128::from(epsilon.numerator()) * u128::from(below),
-        u128::from(epsilon.denominator()) * u128::from(above),
+    Rational::floor_of_products(
+        [epsilon.numerator().into(), unit.denominator().into()],
+        [epsilon.denominator().into(), unit.numerator().into()],
     )
 }
 
@@ -94,7 +106,7 @@ pub(in crate::mechanism) fn calibrated(
     watch: Watch<'_>,
 ) -> Result<Vec<CellScale>, ScaleError> {
     let lambda = allowed(promise);
-    if lambda.numerator() == 0 {
+    if CostScale::new(lambda, design.chain_weight).eta().is_zero() {
         return Err(ScaleError::TooSmall { promise });
     }
     let randomised_response =
@@ -163,6 +175,8 @@ struct Trial {
     factors: Factors,
     /// `A_z`, how much they vary, rounded up.
     range: f64,
+    /// By how much a computed difference of two factors, or a loss, can be below the real one.
+    error: f64,
 }
 
 /// `F_y(x)`, what the rule adds to the cost of `y` to give the logarithm of its probability.
@@ -202,7 +216,7 @@ impl<'a> State<'a> {
     }
 
     fn calibrate(&self, calibration: Calibration) -> CellScale {
-        let lambda = self.lambda.as_f64();
+        let lambda = below(self.lambda);
         let half = CostScale::new(halved(self.lambda), self.design.chain_weight);
         let (mut best, mut trial, mut obtained) = (half, self.trial(half), Obtained::Half);
         // One candidate only: nothing can be told from it.
@@ -211,7 +225,7 @@ impl<'a> State<'a> {
             return CellScale { scale, loss: 0.0, obtained: Obtained::ClosedForm };
         }
         let mut search = |accepts: &dyn Fn(CostScale, &Trial) -> bool, how| {
-            let (mut low, mut high) = (best.eta().as_f64() / lambda, 1.0);
+            let (mut low, mut high) = (best.eta().as_f64() / self.lambda.as_f64(), 1.0);
             // Up to 2^-11 of λ: beyond that nothing is gained that anyone could see.
             for round in 0..12 {
                 let middle = if round == 0 { high } else { (low + high) / 2.0 };
@@ -240,7 +254,9 @@ impl<'a> State<'a> {
             }
         }
         let settled = if self.is_small() { 0.0 } else { lambda };
-        let loss = self.largest_loss(best, &trial, settled).min(2.0 * best.eta().as_f64());
+        // Never above λ, however its last bits were rounded.
+        let most = self.lambda.as_f64().min(2.0 * above(best.eta()));
+        let loss = self.largest_loss(best, &trial, settled).min(most);
         CellScale { scale: best, loss, obtained }
     }
 
@@ -271,7 +287,20 @@ impl<'a> State<'a> {
                 (Factors::PerCandidate(factors), range)
             }
         };
-        Trial { scale, factors, range: range + ROUNDING }
+        let error = self.error(scale);
+        Trial { scale, factors, range: add_up(range, error), error }
+    }
+
+    /// What the difference of two computed factors can be off by.
+    fn error(&self, scale: CostScale) -> f64 {
+        let farthest = match self.pairs {
+            // The distance to a set of states is at most that to any of them.
+            Pairs::Listed(pairs) => pairs.last().map_or(Nats::ZERO, |pair| pair.0),
+            Pairs::All => Nats::from_units(Nats::PER_NAT),
+        };
+        let heaviest = self.weights.iter().copied().max().unwrap_or(Nats::ZERO);
+        let cost = divide_up(scale.cost(farthest, heaviest) as f64, scale.denominator() as f64);
+        2.0 * log_kernel_error(self.weights.len(), cost)
     }
 
     /// `−ln Z` of one kind.
@@ -305,8 +334,9 @@ impl<'a> State<'a> {
 
     /// `A_z ≤ (λ − η)·m_min`.
     fn closed_form_holds(&self, scale: CostScale, trial: &Trial) -> bool {
-        let spare = self.lambda.as_f64() - scale.eta().as_f64();
-        trial.range + ROUNDING <= spare * self.smallest_distance()
+        // So much below what is spare that the audit, which rounds its sums up, takes it as well.
+        let spare = below(self.lambda) * (1.0 - 4.0 * f64::EPSILON) - above(scale.eta());
+        trial.range <= spare * self.smallest_distance() * (1.0 - 4.0 * f64::EPSILON)
     }
 
     /// At least the largest loss per nat of distance (or per substitution). Pairs are looked at from
@@ -325,10 +355,10 @@ impl<'a> State<'a> {
             }
             Pairs::Listed(pairs) => {
                 // Fractions are reduced each time they are asked for, and there are millions of pairs.
-                let (eta, lambda) = (scale.eta().as_f64(), self.lambda.as_f64());
+                let (eta, lambda) = (above(scale.eta()), below(self.lambda));
                 for (audited, &(distance, a, b)) in pairs.iter().enumerate() {
                     let m = distance.as_f64();
-                    let bound = eta + trial.range / m;
+                    let bound = add_up(eta, divide_up(trial.range, m));
                     if bound <= largest.max(settled) {
                         return largest.max(bound).max(unexamined);
                     }
@@ -338,14 +368,14 @@ impl<'a> State<'a> {
                     let (a, b) = (a as usize, b as usize);
                     // The same bound with what the factor of these two kinds differs by.
                     if let Factors::PerKind(factors) = &trial.factors {
-                        let apart = (factors[a] - factors[b]).abs() + ROUNDING;
-                        let bound = eta + apart / m;
+                        let apart = add_up((factors[a] - factors[b]).abs(), trial.error);
+                        let bound = add_up(eta, divide_up(apart, m));
                         if bound <= largest.max(settled) {
                             unexamined = unexamined.max(bound);
                             continue;
                         }
                     }
-                    largest = largest.max(self.loss(trial, a, b) / m);
+                    largest = largest.max(divide_up(self.loss(trial, a, b), m));
                     if largest > lambda {
                         return largest;
                     }
@@ -368,7 +398,7 @@ impl<'a> State<'a> {
             };
             largest = largest.max((factor(a) - factor(b) - (cost(a) - cost(b))).abs());
         }
-        largest + ROUNDING
+        add_up(largest, trial.error)
     }
 }
 
@@ -376,8 +406,8 @@ impl<'a> State<'a> {
 ///
 /// # Precision
 ///
-/// Good to 10⁻¹² for costs up to a thousand nats: each is off by a few units in its last place, and
-/// [`exp_minus`] by a relative 10⁻¹⁴. What costs 700 nats more than the cheapest counts as that much.
+/// Costs are off by a few units in their last place, and [`exp_minus`] by a relative 10⁻¹⁴: for costs
+/// up to a thousand nats that is 10⁻¹². What costs 700 nats more than the cheapest counts as that much.
 struct LogTotal<'a> {
     distances: &'a [Nats],
     offsets: &'a [f64],
@@ -464,15 +494,16 @@ fn range(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 fn halved(value: Rational) -> Rational {
-    Rational::floor_to_32_bits(value.numerator().into(), 2 * u128::from(value.denominator()))
+    Rational::floor_of_products([value.numerator().into()], [value.denominator().into(), 2])
 }
 
 /// `λ` times a share of at most one, rounded down.
 fn share(lambda: Rational, share: f64) -> Rational {
-    const PARTS: f64 = (1u64 << 20) as f64;
-    Rational::floor_to_32_bits(
-        u128::from(lambda.numerator()) * (share * PARTS) as u128,
-        u128::from(lambda.denominator()) * PARTS as u128,
+    const PARTS: u32 = 1 << 20;
+    let parts = (share.min(1.0) * f64::from(PARTS)) as u128;
+    Rational::floor_of_products(
+        [lambda.numerator().into(), parts],
+        [lambda.denominator().into(), PARTS.into()],
     )
 }
 

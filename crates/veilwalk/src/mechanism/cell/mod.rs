@@ -48,14 +48,15 @@
 //! and all others `η`, so `Z = 1 + (n−1)e^{−η}` for every `x`, and the ratio of two kernels is
 //! `e^{η}`, `1` or `e^{−η}`: randomised response around the right answer.
 //!
-//! Scales are fractions, rounded down. `F` and the losses are computed in doubles, and
-//! [`ROUNDING`] is added to each before it is compared.
+//! Scales are fractions, rounded down. `F` and the losses are computed in doubles. What they can be
+//! off by is added before they are compared; it grows with the costs and with the number of
+//! candidates ([`rounding`](crate::guarantee::rounding)).
 
 mod calibrate;
 
 pub(crate) use calibrate::allowed;
 pub(super) use calibrate::calibrated;
-pub use calibrate::{CellScale, Obtained, ROUNDING};
+pub use calibrate::{CellScale, Obtained};
 
 use std::sync::Arc;
 
