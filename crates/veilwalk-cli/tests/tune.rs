@@ -25,6 +25,7 @@ fn refused(change: impl Fn(&mut Value), words: &[&str]) {
     let folder = tuned();
     let mut file: Value = serde_json::from_str(&folder.read("m.json")).unwrap();
     change(&mut file);
+    file.as_object_mut().unwrap().remove("checksum");
     folder.write("m.json", file.to_string());
     folder.write("walks.csv", "trajectory,state\na,Baa\n");
     let args = "privatize walks.csv --chain credit --mechanism m.json -o out.csv";

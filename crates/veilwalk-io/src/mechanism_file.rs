@@ -3,6 +3,9 @@
 //! What counts are the choices and the promise. Scales are in the file so that people and other
 //! programs can read them; whoever makes a mechanism of it computes them again and compares, so a
 //! file that was changed can refuse to work and never weaken the promise.
+//!
+//! A checksum of all that the file says finds damage: a flipped bit can make another number of an
+//! epsilon. Who changes a file on purpose takes the checksum out.
 
 use std::io::Write;
 use std::num::NonZeroU32;
@@ -48,6 +51,9 @@ pub struct MechanismFile {
     /// The scale of each last released state, for mechanisms that go by cells.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scales: Option<Vec<ScalePart>>,
+    /// A checksum of everything above, however it is laid out; none in a file that people wrote.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub checksum: Option<String>,
 }
 
 /// What is certified after one last released state.
@@ -149,7 +155,7 @@ impl MechanismFile {
             let states = chain.states().zip(certificate);
             states.map(|(state, scale)| ScalePart::new(chain, state, scale)).collect()
         });
-        Some(Self {
+        let file = Self {
             format: Self::FORMAT,
             veilwalk: env!("CARGO_PKG_VERSION").to_owned(),
             chain: chain.hash().to_string(),
@@ -161,7 +167,15 @@ impl MechanismFile {
             radius_nats,
             substitutions,
             scales,
-        })
+            checksum: None,
+        };
+        Some(Self { checksum: Some(file.computed_checksum()), ..file })
+    }
+
+    /// The checksum of everything else in it.
+    fn computed_checksum(&self) -> String {
+        let text = serde_json::to_vec(&Self { checksum: None, ..self.clone() });
+        blake3::hash(&text.expect("texts and numbers")).to_hex()[..32].to_owned()
     }
 
     /// Reads a mechanism file.
@@ -191,6 +205,9 @@ impl MechanismFile {
         }
         let file: Self = serde_json::from_str(&text).map_err(malformed)?;
         file.parts().map_err(|why| fail(ReadErrorKind::NotAMechanism(why)))?;
+        if file.checksum.as_ref().is_some_and(|checksum| *checksum != file.computed_checksum()) {
+            return Err(fail(ReadErrorKind::DamagedMechanism));
+        }
         Ok(file)
     }
 

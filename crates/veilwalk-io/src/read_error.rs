@@ -232,6 +232,12 @@ pub enum ReadErrorKind {
     /// A mechanism file of another version.
     #[error("the mechanism file has format {0}; this version of veilwalk reads format 1")]
     MechanismFormat(u32),
+    /// A mechanism file that does not say what was written.
+    #[error(
+        "the file was changed or damaged: its checksum is not that of what it says; write it again with \
+         `veilwalk tune -o FILE`, or take the checksum out if you changed the file yourself"
+    )]
+    DamagedMechanism,
     /// A compiled model that cannot be used.
     #[error("{0}; compile it again with `veilwalk chain compile CHAIN -o MODEL`")]
     Model(ModelProblem),

@@ -275,17 +275,23 @@ impl Chain {
             }
         };
         let chain = self.chain.clone().with_initial(initial);
-        let Some(model) = self.model.get().filter(|model| model.searches().is_none()) else {
+        let worth_keeping =
+            |model: &&Arc<Model>| model.searches().is_none() || model.origin().is_some();
+        let Some(model) = self.model.get().filter(worth_keeping) else {
             return Ok(Self::new(py, chain, self.notes.clone()));
         };
         // Distances, cells and scales do not depend on where walks start.
         let cells = [Nearest::Directed, Nearest::Symmetric];
         let cells = cells.into_iter().filter_map(|n| Some((n, model.ready_cells(n)?.clone())));
         let tables = Tables {
-            distances: Some((model.directed().clone(), model.symmetric().clone())),
-            incoming: None,
+            distances: match model.searches() {
+                Some(_) => None,
+                None => Some((model.directed().clone(), model.symmetric().clone())),
+            },
+            incoming: model.searches().map(|searches| searches.incoming().clone()),
             cells: cells.collect(),
             certified: model.all_certified().to_vec(),
+            origin: model.origin().cloned(),
         };
         Ok(Self::with_model(py, Model::with_tables(chain, tables), self.notes.clone()))
     }

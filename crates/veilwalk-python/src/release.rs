@@ -16,13 +16,14 @@ use rayon::prelude::*;
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::BlockLength;
+use veilwalk::model::ModelChanged;
 use veilwalk::nats::in_nats;
 use veilwalk::random::{Forked, ReleaseId, Secret, SourceKind, Unavailable};
 use veilwalk::session::{BlockReleaser, PushError, Releaser};
 use veilwalk::{Start, StateId};
 use veilwalk_io::{Releasing, UnknownStates};
 
-use crate::error::{VeilwalkError, WalkError, parameter_error};
+use crate::error::{VeilwalkError, WalkError, chain_error, parameter_error};
 use crate::files::{AskedCharge, Charge};
 use crate::interrupt::Stop;
 use crate::labels::Labels;
@@ -252,6 +253,8 @@ pub(crate) enum NotReleased {
     Forked(Forked),
     /// A walk that is too long to be released as a whole.
     Refused(String, PushError),
+    /// The model was changed in place while it was in use.
+    Changed(ModelChanged),
     /// Someone asked to stop; Python has the reason.
     Stopped,
 }
@@ -264,6 +267,7 @@ impl From<NotReleased> for PyErr {
             NotReleased::Refused(walk, error) => {
                 return WalkError::new_err(format!("walk {walk:?}: {error}; nothing was released"));
             }
+            NotReleased::Changed(error) => return chain_error(error),
             NotReleased::Stopped => "stopped on request; nothing was released".to_owned(),
         })
     }
@@ -294,7 +298,7 @@ pub(crate) fn release(
         batches.push((first..last, batch));
         (first, rest) = (last, after);
     }
-    batches.into_par_iter().try_for_each(|(walks, states)| {
+    let release_batch = |(walks, states): (Range<usize>, &mut [u32])| {
         let offset = bounds[walks.start];
         let walks = walks.map(|walk| (walk, bounds[walk] - offset..bounds[walk + 1] - offset));
         match &manner.releasing {
@@ -307,7 +311,9 @@ pub(crate) fn release(
                 release_blocks(releaser?, walks, names, states, stop)
             }
         }
-    })
+    };
+    let model = manner.releasing.model();
+    model.guarded(|| batches.into_par_iter().try_for_each(release_batch))
 }
 
 fn release_steps(
@@ -356,6 +362,12 @@ fn release_blocks(
         places.for_each(|(place, state)| *place = state.index() as u32);
     }
     Ok(())
+}
+
+impl From<ModelChanged> for NotReleased {
+    fn from(error: ModelChanged) -> Self {
+        Self::Changed(error)
+    }
 }
 
 impl From<Unavailable> for NotReleased {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use veilwalk::session::SavedSession;
-use veilwalk::{Start, StateId};
+use veilwalk::{Model, Start, StateId};
 use veilwalk_io::UnknownStates;
 
 use crate::choice::block_length;
-use crate::error::{SessionError, VeilwalkError, session_error, walk_error};
+use crate::error::{SessionError, VeilwalkError, chain_error, session_error, walk_error};
 use crate::labels::{Labels, Naming};
 use crate::mechanism::Mechanism;
 use crate::release::Source;
@@ -19,6 +19,7 @@ use crate::release::Source;
 #[derive(Debug)]
 pub(crate) struct Session {
     session: Option<veilwalk::Session>,
+    model: Arc<Model>,
     labels: Arc<Labels>,
     start: Start,
     integers: Naming,
@@ -56,8 +57,10 @@ impl Session {
         self.session.as_ref().ok_or_else(|| SessionError::new_err(CLOSED))
     }
 
-    /// A released state, in the kind in which the real one came.
+    /// A released state, in the kind in which the real one came, if the model it was released with is
+    /// still what it was.
     fn value(&mut self, py: Python<'_>, state: StateId, naming: Naming) -> PyResult<Py<PyAny>> {
+        self.model.check_unchanged().map_err(chain_error)?;
         if self.values.as_ref().is_none_or(|(known, _)| *known != naming) {
             let values = self.labels.python_values(py, naming)?;
             self.values = Some((naming, values.into_iter().map(Bound::unbind).collect()));
@@ -95,6 +98,7 @@ impl Session {
         };
         Ok(Self {
             session: Some(session),
+            model: mechanism.mechanism.model().clone(),
             labels: mechanism.labels.clone(),
             start,
             integers: Naming::integers(states)?,
@@ -184,6 +188,7 @@ impl Session {
 #[derive(Debug)]
 pub(crate) struct BlockSession {
     session: Option<veilwalk::session::BlockSession>,
+    model: Arc<Model>,
     labels: Arc<Labels>,
     integers: Naming,
     unknown: UnknownStates,
@@ -224,6 +229,7 @@ impl BlockSession {
         };
         Ok(Self {
             session: Some(session),
+            model: mechanism.mechanism.model().clone(),
             labels: mechanism.labels.clone(),
             integers: Naming::integers(states)?,
             unknown: mechanism.labels.unknown_states_of_session(unknown_state)?,
@@ -302,6 +308,7 @@ impl BlockSession {
     }
 
     fn values(&self, py: Python<'_>, states: &[StateId]) -> PyResult<Vec<Py<PyAny>>> {
+        self.model.check_unchanged().map_err(chain_error)?;
         let naming = self.naming.unwrap_or(Naming::Text);
         if naming == Naming::Text {
             let text = |state: &StateId| self.labels.as_text(py, state.index()).clone();

@@ -29,7 +29,27 @@ pub struct Model {
     cells: [OnceLock<Arc<Cells>>; 2],
     closest_pair: OnceLock<Option<Pair>>,
     certified: Vec<Certified>,
+    origin: Option<Arc<dyn Origin>>,
 }
+
+/// Where a model's tables lie, if that is not in memory of its own: a file that is mapped, and that
+/// somebody else could write to.
+pub trait Origin: std::fmt::Debug + Send + Sync {
+    /// Whether everything that was read from there so far is what was there when the model was opened.
+    ///
+    /// # Errors
+    ///
+    /// If it is not, or cannot be known.
+    fn check(&self) -> Result<(), ModelChanged>;
+}
+
+/// The file of a model was written to or cut short while the model was in use.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{0}: the model was changed in place while it was in use, so nothing more is released with it; \
+     write it again with `veilwalk chain compile CHAIN -o MODEL`, which replaces the file, and start anew"
+)]
+pub struct ModelChanged(pub String);
 
 /// What was computed of a model before, for [`Model::with_tables`].
 #[derive(Debug, Default)]
@@ -42,6 +62,8 @@ pub struct Tables {
     pub cells: Vec<(Nearest, Arc<Cells>)>,
     /// Scales that were calibrated.
     pub certified: Vec<Certified>,
+    /// Where all of these lie, if somebody else could change them.
+    pub origin: Option<Arc<dyn Origin>>,
 }
 
 /// The scales of a mechanism that goes by cells, calibrated before.
@@ -74,7 +96,7 @@ pub struct Pair {
     "the chain has {states} states; this needs a table of all distances, which would take {} GiB, \
      and the limit is {} states. Without one there are `chain check`, and releases state by state with \
      their `guarantee` and `kernel`: by sharp, paper or exponential within a radius, or by chen",
-    states * states * 4 / (1 << 30),
+    (*states as u128).pow(2) * 4 / (1 << 30),
     Model::LARGEST_TABLE
 )]
 pub struct TooLarge {
@@ -141,6 +163,7 @@ impl Model {
             cells: Default::default(),
             closest_pair: OnceLock::new(),
             certified: Vec::new(),
+            origin: None,
         }
     }
 
@@ -150,6 +173,7 @@ impl Model {
     pub fn with_tables(chain: Chain, tables: Tables) -> Self {
         let mut model = Self::without_distances(chain, None);
         model.certified = tables.certified;
+        model.origin = tables.origin;
         if let Some((directed, symmetric)) = tables.distances {
             let _ = model.directed.set(directed);
             let _ = model.symmetric.set(symmetric);
@@ -164,6 +188,43 @@ impl Model {
             let _ = model.cells[nearest as usize].set(cells);
         }
         model
+    }
+
+    /// Whether the model is still what it was when it was opened. Models whose tables are in memory
+    /// always are; one that is mapped from a file is not once the file is changed in place.
+    ///
+    /// Ask after computing and before handing on: what was computed until then is right if this says
+    /// so. Releases of files and sessions in Python do this by themselves.
+    ///
+    /// # Errors
+    ///
+    /// If the file was changed. Nothing that was computed since the last check should be used.
+    pub fn check_unchanged(&self) -> Result<(), ModelChanged> {
+        self.origin.as_ref().map_or(Ok(()), |origin| origin.check())
+    }
+
+    /// Where its tables lie, if somebody else could change them. A model that is made of parts of this
+    /// one has the same origin ([`Tables::origin`]).
+    #[must_use]
+    pub fn origin(&self) -> Option<&Arc<dyn Origin>> {
+        self.origin.as_ref()
+    }
+
+    /// Does some work with the model, and gives its result if the model is still what it was.
+    ///
+    /// While its file is changed, a model can have any numbers in it, and so lead to anything, even a
+    /// panic: that is told as what it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of the work, and as [`Model::check_unchanged`].
+    pub fn guarded<T, E: From<ModelChanged>>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        self.check_unchanged()?;
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Scales that were calibrated for this before.

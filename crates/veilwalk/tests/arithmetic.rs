@@ -350,7 +350,7 @@ proptest! {
         prop_assert!(Big::of(rounded).at_most(&exact));
         // The next multiple of the power of two that was used, or of 2^-31, is above.
         if exact.floor() < BigUint::from(u32::MAX) {
-            let finest = exact.floor().bits().saturating_sub(1).max(0);
+            let finest = exact.floor().bits().saturating_sub(1);
             let next = Big(
                 Big::of(rounded).0 * (1u64 << 31) + (Big::of(rounded).1 << (finest + 1)),
                 Big::of(rounded).1 * (1u64 << 31),

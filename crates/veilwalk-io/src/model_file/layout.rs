@@ -10,6 +10,8 @@
 //! Numbers are little-endian. A checksum is XXH3 with 128 bits: it finds damage, as fast as memory
 //! can be read. It is no signature; whoever may write the file may write another checksum.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use thiserror::Error;
 use twox_hash::XxHash3_128;
@@ -128,4 +130,60 @@ pub(super) fn checksum(bytes: &[u8]) -> [u8; 16] {
     }
     let parts: Vec<[u8; 16]> = bytes.par_chunks(PART).map(of).collect();
     of(parts.as_flattened())
+}
+
+/// The sections of a file, each with where it is. Every byte of the file is held against a checksum:
+/// the header and the list of sections against the one in the header, the sections against those in
+/// the list, and what is between them has to be zero.
+pub(super) fn verify(bytes: &[u8]) -> Result<Vec<(Kind, Range<usize>)>, ModelProblem> {
+    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
+    let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight"));
+    if bytes.len() < HEADER || bytes[..16] != MAGIC {
+        return Err(ModelProblem::NotAModel);
+    }
+    // The version first: in another one everything else may be elsewhere.
+    if u32_at(16) != VERSION {
+        return Err(ModelProblem::Version { found: u32_at(16) });
+    }
+    if cfg!(target_endian = "big") {
+        return Err(ModelProblem::BigEndian);
+    }
+    let (count, expected) = (u32_at(20) as usize, u64_at(24));
+    if expected != bytes.len() as u64 {
+        return Err(ModelProblem::Size { expected, found: bytes.len() as u64 });
+    }
+    let damaged = ModelProblem::Damaged("header and list of sections");
+    let list_end = HEADER + count * ENTRY;
+    let list = bytes.get(HEADER..list_end).ok_or(damaged.clone())?;
+    if checksum(&[&bytes[..32], list].concat()) != bytes[32..HEADER] {
+        return Err(damaged);
+    }
+    let mut sections = Vec::with_capacity(count);
+    let mut end = list_end;
+    for at in (HEADER..list_end).step_by(ENTRY) {
+        let number = u32_at(at);
+        let kind = Kind::ALL.into_iter().find(|&kind| kind as u32 == number);
+        let kind = kind.ok_or_else(|| inconsistent("a section of an unknown kind"))?;
+        let (start, length) = (u64_at(at + 8) as usize, u64_at(at + 16) as usize);
+        let range = start..start.saturating_add(length);
+        let section = bytes.get(range.clone()).ok_or(damaged.clone())?;
+        // Between two sections there is nothing but zeros.
+        let gap = bytes.get(end..start).filter(|gap| gap.len() < ALIGNMENT);
+        if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
+            return Err(ModelProblem::Damaged("gaps between sections"));
+        }
+        if checksum(section) != bytes[at + 24..at + ENTRY] {
+            return Err(ModelProblem::Damaged(kind.name()));
+        }
+        end = range.end;
+        sections.push((kind, range));
+    }
+    if end != bytes.len() {
+        return Err(damaged);
+    }
+    Ok(sections)
+}
+
+pub(super) fn inconsistent(what: &str) -> ModelProblem {
+    ModelProblem::Inconsistent(what.to_owned())
 }

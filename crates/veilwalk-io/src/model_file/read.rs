@@ -8,13 +8,15 @@ use std::sync::Arc;
 
 use veilwalk::chain::{Chain, ChainHash, ChainParts, Initial, Labels};
 use veilwalk::distance::{Cells, DistanceTable, Edges, Nearest};
-use veilwalk::model::Tables;
+use veilwalk::model::{Origin, Tables};
 use veilwalk::storage::Storage;
 use veilwalk::{Model, Nats};
 
 use super::certified;
-use super::layout::{ALIGNMENT, ENTRY, HEADER, Kind, MAGIC, ModelProblem, VERSION, checksum};
+use super::layout::{HEADER, Kind, MAGIC, ModelProblem, inconsistent, verify};
 use super::map::{Map, Mapped, Plain, numbers_of};
+#[cfg(unix)]
+use super::origin::Opened;
 use crate::read_error::{ReadError, ReadErrorKind};
 
 /// Whether the file starts as a compiled model does.
@@ -37,26 +39,56 @@ pub fn is_model(path: &Path) -> Result<bool, ReadError> {
 
 /// Opens a compiled model. All of it is held against its checksums first.
 ///
-/// The file is mapped, so it must not be overwritten or shortened in place while it is in use: what
-/// is released would be undefined. Writing it anew with [`write_model`](super::write_model) is safe,
-/// since the old file stays what it was for those who use it.
+/// A model of up to 16 MiB is read into memory. A larger one is mapped (on Unix; elsewhere it is read
+/// too): processes that use it share its memory. Writing it anew with
+/// [`write_model`](super::write_model) is safe, since the old file stays what it was for those who use
+/// it. If some other program writes to the file in place, or cuts it short, then
+/// [`Model::check_unchanged`] says so, and the releases of this crate end with an error.
 ///
 /// # Errors
 ///
 /// If it cannot be read, is no model, is of another version, or is not what was written.
 pub fn read_model(path: &Path) -> Result<Model, ReadError> {
+    open(path, LARGEST_COPY)
+}
+
+/// Models up to this size are read into memory, larger ones are mapped.
+pub(super) const LARGEST_COPY: u64 = 16 << 20;
+
+/// The same with another size.
+pub(super) fn open(path: &Path, largest_copy: u64) -> Result<Model, ReadError> {
     let name = path.display().to_string();
     let fail = |kind| ReadError::new(name.as_str(), None, kind);
-    let file = File::open(path).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
-    let length = file.metadata().map_err(|e| fail(ReadErrorKind::from_io(e)))?.len();
+    let io = |error| fail(ReadErrorKind::from_io(error));
+    let model = |problem| fail(ReadErrorKind::Model(problem));
+    let file = File::open(path).map_err(io)?;
+    let length = file.metadata().map_err(io)?.len();
     // Nothing can be mapped of an empty file.
     if length < HEADER as u64 {
-        return Err(fail(ReadErrorKind::Model(ModelProblem::NotAModel)));
+        return Err(model(ModelProblem::NotAModel));
     }
-    let map = Map::new(&file).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
-    Sections::new(Arc::new(map))
-        .and_then(|sections| sections.model())
-        .map_err(|problem| fail(ReadErrorKind::Model(problem)))
+    #[cfg(unix)]
+    if length > largest_copy {
+        let opened = Opened::new(file.try_clone().map_err(io)?).map_err(io)?;
+        if let Some(map) = Map::of_file(opened.file()).map_err(io)? {
+            let map = Arc::new(map);
+            let sections = Sections::new(map.clone()).map_err(model)?;
+            let origin: Arc<dyn Origin> = Arc::new(opened.guard(&name, map));
+            let made = sections.model(Some(origin)).map_err(model)?;
+            let changed = |_| model(inconsistent("it was changed while it was opened"));
+            return made.check_unchanged().map(|()| made).map_err(changed);
+        }
+    }
+    let length = usize::try_from(length).map_err(|_| model(too_large(length)))?;
+    let map = Map::read(&file, length).map_err(|error| match error.kind() {
+        ErrorKind::OutOfMemory => model(too_large(length as u64)),
+        _ => io(error),
+    })?;
+    Sections::new(Arc::new(map)).and_then(|sections| sections.model(None)).map_err(model)
+}
+
+fn too_large(length: u64) -> ModelProblem {
+    ModelProblem::Inconsistent(format!("its {length} bytes do not fit the memory of this machine"))
 }
 
 /// The chain that [`chain_to_bytes`](super::chain_to_bytes) wrote. What can be computed of it is
@@ -89,53 +121,7 @@ struct Sections {
 
 impl Sections {
     fn new(map: Arc<Map>) -> Result<Self, ModelProblem> {
-        let bytes = map.bytes();
-        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
-        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight"));
-        if bytes.len() < HEADER || bytes[..16] != MAGIC {
-            return Err(ModelProblem::NotAModel);
-        }
-        // The version first: in another one everything else may be elsewhere.
-        if u32_at(16) != VERSION {
-            return Err(ModelProblem::Version { found: u32_at(16) });
-        }
-        if cfg!(target_endian = "big") {
-            return Err(ModelProblem::BigEndian);
-        }
-        let (count, expected) = (u32_at(20) as usize, u64_at(24));
-        if expected != bytes.len() as u64 {
-            return Err(ModelProblem::Size { expected, found: bytes.len() as u64 });
-        }
-        let damaged = ModelProblem::Damaged("header and list of sections");
-        let list_end = HEADER + count * ENTRY;
-        let list = bytes.get(HEADER..list_end).ok_or(damaged.clone())?;
-        if checksum(&[&bytes[..32], list].concat()) != bytes[32..HEADER] {
-            return Err(damaged);
-        }
-        let mut sections = Vec::with_capacity(count);
-        let mut end = list_end;
-        for at in (HEADER..list_end).step_by(ENTRY) {
-            let number = u32_at(at);
-            let kind = Kind::ALL.into_iter().find(|&kind| kind as u32 == number);
-            let kind = kind.ok_or_else(|| inconsistent("a section of an unknown kind"))?;
-            let (start, length) = (u64_at(at + 8) as usize, u64_at(at + 16) as usize);
-            let range = start..start.saturating_add(length);
-            let section = bytes.get(range.clone()).ok_or(damaged.clone())?;
-            // Between two sections there is nothing but zeros.
-            let gap = bytes.get(end..start).filter(|gap| gap.len() < ALIGNMENT);
-            if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
-                return Err(ModelProblem::Damaged("gaps between sections"));
-            }
-            if checksum(section) != bytes[at + 24..at + ENTRY] {
-                return Err(ModelProblem::Damaged(kind.name()));
-            }
-            end = range.end;
-            sections.push((kind, range));
-        }
-        if end != bytes.len() {
-            return Err(damaged);
-        }
-        Ok(Self { list: sections, map })
+        Ok(Self { list: verify(map.bytes())?, map })
     }
 
     fn range(&self, kind: Kind) -> Option<Range<usize>> {
@@ -155,9 +141,9 @@ impl Sections {
         Ok(Some(Storage::Shared(Arc::new(mapped))))
     }
 
-    fn model(&self) -> Result<Model, ModelProblem> {
+    fn model(&self, origin: Option<Arc<dyn Origin>>) -> Result<Model, ModelProblem> {
         let chain = self.chain()?;
-        let mut tables = Tables::default();
+        let mut tables = Tables { origin, ..Tables::default() };
         let table = |kind| -> Result<Option<Arc<DistanceTable>>, ModelProblem> {
             let Some(rows) = self.in_place::<Nats>(kind)? else { return Ok(None) };
             let table = DistanceTable::from_rows(chain.len(), rows);
@@ -229,8 +215,4 @@ impl Sections {
 
 fn missing(kind: Kind) -> ModelProblem {
     ModelProblem::Inconsistent(format!("its {} are missing or not of their size", kind.name()))
-}
-
-fn inconsistent(what: &str) -> ModelProblem {
-    ModelProblem::Inconsistent(what.to_owned())
 }

@@ -67,8 +67,15 @@ pub(super) struct Out {
 pub(super) type Ended = Option<ReleaseError>;
 
 impl Out {
-    pub(super) fn write(&self, pieces: Result<Vec<Piece>, WriteError>) -> Result<(), Ended> {
-        for piece in pieces.map_err(|error| Some(error.into()))? {
+    /// Hands pieces on, if the model they were released with is still what it was.
+    pub(super) fn write(
+        &self,
+        pieces: Result<Vec<Piece>, WriteError>,
+        release: &WalkRelease<'_>,
+    ) -> Result<(), Ended> {
+        let pieces = pieces.map_err(|error| Some(error.into()))?;
+        release.releasing.model().check_unchanged().map_err(|error| Some(error.into()))?;
+        for piece in pieces {
             self.send.send(Written::Piece(piece)).map_err(|_| None)?;
         }
         Ok(())

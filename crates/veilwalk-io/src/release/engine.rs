@@ -167,7 +167,7 @@ impl<'a> Engine<'a> {
                     },
                 )
             });
-            out.write(formatted)?;
+            out.write(formatted, self.release)?;
             released = now_released.map_err(Some)?;
             parsed = now_parsed.map_err(|error| Some(error.into()))?;
             out.states += released.iter().map(ReleasedPart::states).sum::<u64>();

@@ -40,8 +40,9 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use veilwalk::mechanism::BlockMechanism;
+use veilwalk::model::ModelChanged;
 use veilwalk::random::{Forked, Unavailable};
-use veilwalk::{Chain, Mechanism, Source, Start, StateId};
+use veilwalk::{Chain, Mechanism, Model, Source, Start, StateId};
 
 pub use input::WalkInput;
 pub use one_by_one::release_rows;
@@ -88,9 +89,15 @@ impl Releasing {
     /// The chain.
     #[must_use]
     pub fn chain(&self) -> &Chain {
+        self.model().chain()
+    }
+
+    /// The model.
+    #[must_use]
+    pub fn model(&self) -> &Model {
         match self {
-            Self::Steps(mechanism) => mechanism.model().chain(),
-            Self::Blocks(mechanism) => mechanism.model().chain(),
+            Self::Steps(mechanism) => mechanism.model(),
+            Self::Blocks(mechanism) => mechanism.model(),
         }
     }
 }
@@ -180,6 +187,9 @@ pub enum ReleaseError {
     /// The walks must not be released.
     #[error(transparent)]
     Charge(Box<dyn Error + Send + Sync>),
+    /// The model was changed in place while it was in use.
+    #[error(transparent)]
+    Model(#[from] ModelChanged),
     /// It was asked to stop.
     #[error("stopped on request")]
     Stopped,
@@ -232,6 +242,6 @@ impl WalkRelease<'_> {
         output: ReleaseOutput<W>,
         threads: usize,
     ) -> Result<(Tally, W), ReleaseError> {
-        engine::run(self, input, output, threads.max(1))
+        self.releasing.model().guarded(|| engine::run(self, input, output, threads.max(1)))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{Read, Write};
 
 use veilwalk::session::{BlockReleaser, BlockWalk, Releaser, Walk};
-use veilwalk::{Chain, StateId};
+use veilwalk::{Model, StateId};
 
 use super::parse::unknown_state;
 use super::{
@@ -15,7 +15,6 @@ use super::{
 use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::release_writer::ReleaseWriter;
 use crate::walks::WalkReader;
-use crate::write_error::WriteError;
 
 /// At most so many rows are charged and answered together.
 const MOST_TOGETHER: usize = 1 << 13;
@@ -30,6 +29,14 @@ const MOST_TOGETHER: usize = 1 << 13;
 ///
 /// As [`WalkRelease::run`]. Rows before the one that is wrong are released.
 pub fn release_rows<R: Read, W: Write>(
+    release: &WalkRelease<'_>,
+    reader: WalkReader<R>,
+    writer: ReleaseWriter<W>,
+) -> Result<(Tally, W), ReleaseError> {
+    release.releasing.model().guarded(|| answer_rows(release, reader, writer))
+}
+
+fn answer_rows<R: Read, W: Write>(
     release: &WalkRelease<'_>,
     mut reader: WalkReader<R>,
     writer: ReleaseWriter<W>,
@@ -188,11 +195,11 @@ impl<'a, W: Write> Rows<'a, W> {
     }
 
     fn answer_one(&mut self, row: &Taken, charged: bool) -> Result<(), ReleaseError> {
-        let chain = self.release.releasing.chain();
+        let model = self.release.releasing.model();
         let together = self.release.grouping == Grouping::Together;
         if together && self.current.as_deref() != Some(&*row.name) {
             if let Some(before) = self.current.replace(row.name.clone()) {
-                self.tally.states += self.answering.finish(&before, chain, &mut self.writer)?;
+                self.tally.states += self.answering.finish(&before, model, &mut self.writer)?;
                 self.ended.insert(before);
             }
             if self.ended.contains(&row.name) {
@@ -211,7 +218,7 @@ impl<'a, W: Write> Rows<'a, W> {
                     };
                     return self.fail(row, kind);
                 }
-                self.tally.infeasible += u64::from(!chain.allows(seen.last_real, row.real));
+                self.tally.infeasible += u64::from(!model.chain().allows(seen.last_real, row.real));
                 seen.last_real = row.real;
             }
             None => {
@@ -226,7 +233,7 @@ impl<'a, W: Write> Rows<'a, W> {
         self.rows += 1;
         let answering = &mut self.answering;
         self.tally.states +=
-            answering.take(row, self.rows, chain, &self.input, &mut self.writer)?;
+            answering.take(row, self.rows, model, &self.input, &mut self.writer)?;
         Ok(())
     }
 
@@ -237,11 +244,11 @@ impl<'a, W: Write> Rows<'a, W> {
     }
 
     fn finish(mut self) -> Result<(Tally, W), ReleaseError> {
-        let chain = self.release.releasing.chain();
+        let model = self.release.releasing.model();
         self.tally.walks = self.seen.len() as u64;
         let vanished = self.skipped_walks.iter().filter(|&name| !self.seen.contains_key(name));
         self.tally.vanished = vanished.count() as u64;
-        self.tally.states += self.answering.finish_all(chain, &mut self.writer)?;
+        self.tally.states += self.answering.finish_all(model, &mut self.writer)?;
         Ok((self.tally, self.writer.finish()?))
     }
 }
@@ -273,7 +280,7 @@ impl Answering {
         &mut self,
         row: &Taken,
         number: u64,
-        chain: &Chain,
+        model: &Model,
         input: &str,
         writer: &mut ReleaseWriter<W>,
     ) -> Result<u64, ReleaseError> {
@@ -286,8 +293,9 @@ impl Answering {
                 let walk = walks.get_mut(name).expect("just made");
                 let step = walk.released();
                 let released = releaser.release(walk, real)?;
+                model.check_unchanged()?;
                 let kept = row.kept.iter().map(String::as_str);
-                writer.write_row(name, step, chain.label(released), kept)?;
+                writer.write_row(name, step, model.chain().label(released), kept)?;
                 Ok(1)
             }
             Self::Blocks(releaser, walks) => {
@@ -306,7 +314,7 @@ impl Answering {
                     ReadError::at(input, row.place, ReadErrorKind::Walk { name, problem })
                 })?;
                 let first = waiting.walk.released() - states.len() as u64;
-                Ok(write(name, first, &states, &mut waiting.kept, chain, writer)?)
+                write(name, first, &states, &mut waiting.kept, model, writer)
             }
         }
     }
@@ -315,7 +323,7 @@ impl Answering {
     fn finish<W: Write>(
         &mut self,
         name: &str,
-        chain: &Chain,
+        model: &Model,
         writer: &mut ReleaseWriter<W>,
     ) -> Result<u64, ReleaseError> {
         let Self::Blocks(releaser, walks) = self else { return Ok(0) };
@@ -323,20 +331,20 @@ impl Answering {
         let first = walk.released();
         let mut states = Vec::new();
         releaser.finish(walk, &mut states)?;
-        Ok(write(name, first, &states, &mut kept, chain, writer)?)
+        write(name, first, &states, &mut kept, model, writer)
     }
 
     /// All walks are over: writes what is left, in the order in which it began to wait.
     fn finish_all<W: Write>(
         &mut self,
-        chain: &Chain,
+        model: &Model,
         writer: &mut ReleaseWriter<W>,
     ) -> Result<u64, ReleaseError> {
         let Self::Blocks(_, walks) = self else { return Ok(0) };
         let mut order: Vec<(u64, String)> =
             walks.iter().map(|(name, waiting)| (waiting.since, name.clone())).collect();
         order.sort();
-        order.iter().map(|(_, name)| self.finish(name, chain, writer)).sum()
+        order.iter().map(|(_, name)| self.finish(name, model, writer)).sum()
     }
 }
 
@@ -345,9 +353,12 @@ fn write<W: Write>(
     first_step: u64,
     states: &[StateId],
     kept: &mut VecDeque<Vec<String>>,
-    chain: &Chain,
+    model: &Model,
     writer: &mut ReleaseWriter<W>,
-) -> Result<u64, WriteError> {
+) -> Result<u64, ReleaseError> {
+    // Before anything is written: a writer that is dropped still sends what it holds.
+    model.check_unchanged()?;
+    let chain = model.chain();
     for (step, &state) in (first_step..).zip(states) {
         let values = kept.pop_front().unwrap_or_default();
         writer.write_row(name, step, chain.label(state), values.iter().map(String::as_str))?;

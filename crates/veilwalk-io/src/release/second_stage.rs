@@ -186,7 +186,7 @@ impl Engine<'_> {
             };
             let finished: Result<Vec<Piece>, Ended> =
                 pool.install(|| round.into_par_iter().map(finish_piece).collect());
-            out.write(Ok(finished?))?;
+            out.write(Ok(finished?), self.release)?;
             out.states = released.into_inner();
         }
         Ok(())
