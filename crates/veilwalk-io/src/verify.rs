@@ -135,9 +135,9 @@ pub enum VerifyError {
         /// The release.
         file: String,
         /// What the manifest says.
-        expected: Counts,
+        expected: Box<Counts>,
         /// What was counted.
-        found: Counts,
+        found: Box<Counts>,
     },
     /// The manifest contradicts itself.
     #[error("{file}: {why}")]
@@ -249,6 +249,7 @@ pub fn verify_release(
     let found = count_release(release, model.chain(), &manifest.kept_columns, &manifest.start)?;
     let expected = manifest.counts.clone();
     if (found.walks, found.steps) != (expected.walks, expected.steps) {
+        let (expected, found) = (Box::new(expected), Box::new(found));
         return Err(VerifyError::Counts { file, expected, found });
     }
     recompute(&manifest, model, watch)
