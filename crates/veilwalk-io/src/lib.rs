@@ -17,8 +17,7 @@
 //! - [`Manifest`]: what a release is, in a file beside it;
 //! - [`read_model`] and [`write_model`]: a chain with everything that was computed of it, used in
 //!   place;
-//! - [`MechanismFile`]: a mechanism that was chosen, with its promise;
-//! - [`Ledger`]: how much was spent on each walk, over all releases.
+//! - [`MechanismFile`]: a mechanism that was chosen, with its promise.
 //!
 //! Nothing is repaired in silence: text that is not exactly what it should be is an error.
 //!
