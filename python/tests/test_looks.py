@@ -54,7 +54,17 @@ def test_html_is_whole_and_safe(sharp: vw.Mechanism) -> None:
 def test_the_guarantee_in_words(sharp: vw.Mechanism) -> None:
     words = str(sharp.guarantee())
     assert words.startswith("sharp: epsilon 2 within a radius of 3.5 nats")
-    assert "someone who sees the release" in words
+    flowing = " ".join(words.split())
+    assert "two walks that differ in the third state only" in flowing
+    assert "a stay of k steps counts k times" in flowing
+    assert "states of a walk are correlated" in flowing
+    shown = sharp.guarantee()._repr_html_()
+    assert all(words in shown for words in ("third state only", "counts k times", "correlated"))
+    empty = vw.Mechanism("paper", sharp.chain, epsilon=1, radius=1).guarantee()
+    assert "correlated" not in empty._repr_html_()
+    # On a cycle no state can be replaced in a walk that stays possible.
+    cycle = vw.Chain.from_transitions([("a", "b", 1), ("b", "c", 1), ("c", "a", 1)])
+    assert "not covered" in vw.Mechanism("chen", cycle, epsilon=1, substitutions=1).guarantee()._repr_html_()
     assert repr(sharp.guarantee()).startswith("Guarantee(sharp, epsilon=2, radius=3.5, covers")
 
 

@@ -215,6 +215,14 @@ def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit
         (lambda: veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID, block=0), "from 1 up"),
         (lambda: veilwalk.spark.stream(df, sharp, key=KEY, release_id=ID, block=5), "checkpoint on disk"),
         (
+            lambda: veilwalk.spark.stream(df, sharp, key=KEY, release_id=ID, unknown_state="skip"),
+            "show which rows were left out",
+        ),
+        (
+            lambda: veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID, unknown_state="skip"),
+            "show which rows were left out",
+        ),
+        (
             lambda: veilwalk.spark.privatize(
                 df, vw.Mechanism("paper", credit, epsilon=1, radius=1), key=KEY, release_id=ID
             ),
@@ -235,6 +243,11 @@ def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit
     unknown = spark.createDataFrame([("a", 0, "Zzz")], SCHEMA)
     with pytest.raises(Exception, match="is not a state of the chain"):
         veilwalk.spark.privatize(unknown, sharp, key=KEY, release_id=ID).collect()
+    for as_if in ("Def", "B"):
+        known = spark.createDataFrame([("a", 0, as_if)], SCHEMA)
+        expected = veilwalk.spark.privatize(known, sharp, key=KEY, release_id=ID).collect()
+        found = veilwalk.spark.privatize(unknown, sharp, key=KEY, release_id=ID, unknown_state=as_if)
+        assert found.collect() == expected
 
 
 def write_batches(folder: Path, batches: list[list[tuple[str, int, str]]], first: int = 0) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "compare",
     "compile_chain",
     "compile_mechanism",
+    "known_rows",
     "new_release_id",
     "read_ledger",
     "read_mechanism",

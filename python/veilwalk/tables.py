@@ -126,7 +126,7 @@ class Tables:
             warn(f"keep: {', '.join(how.keep)} is released as it is, unprotected")
         kept = {name: self.alone(self.column(frame, name)) for name in how.keep}
         self.check(states)
-        if not lists and len(states) > 0:
+        if states is not None and not lists and len(states) > 0:
             known = how.known_rows(self.native(states, how.state))
             if known is not None:
                 frame = self.rows(frame, known)
