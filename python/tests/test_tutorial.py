@@ -17,7 +17,7 @@ def test_the_tutorial_runs(tmp_path: Path) -> None:
     )
     client.execute()
     text = str(notebook)
-    assert "someone who sees the release" in text
+    assert "differ in the third state only" in text
     assert "released.csv" in text
     released = (tmp_path / "released.csv").read_text().splitlines()
     trips = (tmp_path / "trips.csv").read_text().splitlines()
