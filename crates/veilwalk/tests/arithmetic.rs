@@ -439,7 +439,10 @@ proptest! {
                 (0..steps).map(|i| StateId::new((z.index() + 2 * i) % chain.len())).collect();
             let law = blocks.log_law(z, &reals);
             let total: f64 = law.iter().map(|(_, log)| log.exp()).sum();
-            prop_assert!((total - 1.0).abs() < 1e-9, "{total}");
+            // The logarithms are floats: the larger they are, the less is known of each.
+            let largest = law.iter().map(|(_, log)| log.abs()).fold(0.0, f64::max);
+            let slack = 1e-9 + 16.0 * f64::EPSILON * largest;
+            prop_assert!((total - 1.0).abs() < slack, "{total} {slack}");
             for _ in 0..3 {
                 let path = blocks.release(z, &reals, &mut words, &mut space);
                 let (_, log) = law.iter().find(|(known, _)| *known == path).expect("a path");
