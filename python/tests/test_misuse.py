@@ -481,3 +481,51 @@ def test_messages_speak_of_python() -> None:
         vw.Chain.from_transitions([("a", "b", 1), ("b", "b", 1)])
     with pytest.raises(vw.ParameterError, match="token_bytes"):
         M.privatize({"a": ["B"]}, key=b"short")
+
+
+def test_values_that_cannot_be_written_down() -> None:
+    half = "\ud800"
+    for attempt in (
+        lambda: M.privatize({half: ["B"]}),
+        lambda: M.privatize([["B"]], names=[np.array([1, 2])]),
+        lambda: M.privatize([[half]]),
+        lambda: M.privatize(pa.scalar("B")),
+        lambda: M.session(name=half),
+        lambda: M.privatize(pd.DataFrame({"trajectory": ["a"], "state": pd.Series([half], dtype=object)})),
+    ):
+        with pytest.raises(vw.WalkError):
+            attempt()
+    with pytest.raises(vw.ChainError, match="not Unicode"):
+        vw.Chain.from_transitions([(half, "b", 1.0), ("b", half, 1.0)])
+
+
+def test_numbers_of_more_than_64_bits() -> None:
+    large = pd.Series([2**70], dtype=object)
+    whole: dict[str, Any] = {"trajectory": ["a"], "state": ["B"], "step": [1]}
+    for column in whole:
+        with pytest.raises(vw.WalkError, match=f"{column}.*more than 64 bits"):
+            M.privatize(pd.DataFrame({**whole, column: large}), step="step")
+        wide = pl.Series([1], dtype=pl.Int128)
+        with pytest.raises(vw.WalkError, match=f"{column}.*Int128; give whole numbers of 64 bits"):
+            M.privatize(pl.DataFrame({**whole, column: wide}), step="step")
+    steps = np.array([2**63, 2**63 + 1], dtype=np.uint64)
+    walk = {"trajectory": ["a", "a"], "state": ["B", "B"], "step": steps}
+    for frame in (pd.DataFrame(walk), pl.DataFrame(walk)):
+        with pytest.raises(vw.WalkError, match=r'"step", row 0: a number beyond 2\^63 - 1'):
+            M.privatize(frame, step="step")
+
+
+def test_paths_of_other_types(tmp_path: pathlib.Path) -> None:
+    for attempt in (
+        lambda: M.privatize({"a": ["B"]}, ledger=5),
+        lambda: vw.Ledger(5),
+        lambda: vw.Chain.read(5),
+        lambda: CREDIT.compile(5),
+        lambda: M.save(5),
+        lambda: vw.verify(5, CREDIT),
+    ):
+        with pytest.raises(vw.ParameterError, match="a value of type int; give a path"):
+            attempt()
+    path = os.fsencode(tmp_path / "spent.ledger")
+    M.privatize({"a": ["B"]}, ledger=path)
+    assert pathlib.Path(os.fsdecode(path)).exists()

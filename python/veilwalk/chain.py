@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from veilwalk import html
 from veilwalk._native import Chain as NativeChain
 from veilwalk._native import ChainError, ParameterError, compile_chain
-from veilwalk.exact import text_or_digits
+from veilwalk.exact import is_unicode, path_text, text_or_digits
 from veilwalk.walks import collect
 from veilwalk.warning import warn
 
@@ -27,6 +27,10 @@ def label_text(value: object) -> str:
     if text is None:
         kind = type(value).__name__
         raise ChainError(f"a label of type {kind}; a state is labelled by a text or a whole number")
+    if not is_unicode(text):
+        raise ChainError(
+            f"the label {text!r} is not Unicode; a state is labelled by a text or a whole number"
+        )
     return text
 
 
@@ -214,7 +218,7 @@ class Chain:
         Released walks start anywhere unless `initial` says where; those of a model, where they did when it
         was compiled.
         """
-        native = NativeChain.read(os.fspath(path), normalize, largest_component)
+        native = NativeChain.read(path_text("path", path), normalize, largest_component)
         if initial is None:
             return cls._told(native, "uniform")
         return cls._told(native, "uniform").with_initial(initial)
@@ -233,7 +237,7 @@ class Chain:
         True
         >>> folder.cleanup()
         """
-        compile_chain(self._native, os.fspath(path))
+        compile_chain(self._native, path_text("path", path))
 
     def _starting(self, initial: Initial) -> Chain:
         if isinstance(initial, str) and initial == "uniform":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -70,9 +71,35 @@ def text_or_digits(value: object) -> str | None:
     if not isinstance(value, bool):
         try:
             return str(value.__index__())  # type: ignore[attr-defined]
-        except AttributeError:
+        except (AttributeError, TypeError):
+            # An array has the method too, and cannot do it.
             pass
     return None
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written down: half of a pair of surrogates cannot.
+
+    >>> is_unicode("søl"), is_unicode("\\ud800")
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def path_text(name: str, value: object) -> str:
+    """A path as a text.
+
+    >>> path_text("ledger", b"spent.ledger")
+    'spent.ledger'
+    """
+    try:
+        return os.fsdecode(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise ParameterError(f"{name}: a value of type {type(value).__name__}; give a path") from None
 
 
 def several(name: str, values: Iterable[T]) -> list[T]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from veilwalk import _native
 from veilwalk._native import ParameterError
 from veilwalk.chain import Chain
-from veilwalk.exact import Exact, exact_text, fraction, several
+from veilwalk.exact import Exact, exact_text, fraction, path_text, several
 from veilwalk.how import different, name_text, person_texts
 from veilwalk.warning import warn
 
@@ -49,7 +49,7 @@ class Ledger:
     __slots__ = ("path",)
 
     def __init__(self, path: Path) -> None:
-        self.path = os.fspath(path)
+        self.path = path_text("ledger", path)
 
     def charge(
         self,
@@ -126,8 +126,8 @@ def verify(release: Path, chain: Chain) -> dict[str, Any]:
     move possible; the scale and the guarantee are computed again. A manifest is not signed: whoever can
     write both files can forge both.
     """
-    manifest: dict[str, Any] = json.loads(_native.verify(os.fspath(release), chain._native))
-    name = os.fspath(release)
+    name = path_text("release", release)
+    manifest: dict[str, Any] = json.loads(_native.verify(name, chain._native))
     if not manifest["private"]:
         warn(f"{name}: this release is not private ({'; '.join(manifest['why_not_private'])})")
     if manifest["unknown_states"] == "skip":

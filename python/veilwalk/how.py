@@ -8,7 +8,7 @@ from typing import Any
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.exact import text_or_digits
+from veilwalk.exact import is_unicode, text_or_digits
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,8 @@ def name_text(value: object) -> str:
     if text is None:
         kind = type(value).__name__
         raise WalkError(f"a name of type {kind}; a walk is named by a text or a whole number")
+    if not is_unicode(text):
+        raise WalkError(f"the name {text!r} is not Unicode; a walk is named by a text or a whole number")
     return text
 
 

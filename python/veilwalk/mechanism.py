@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from veilwalk import _native, analysis, walks
 from veilwalk._native import ParameterError, VeilwalkError
 from veilwalk.chain import Chain, State
-from veilwalk.exact import Exact, exact_fraction, exact_text, fraction, several, whole_number
+from veilwalk.exact import (
+    Exact,
+    exact_fraction,
+    exact_text,
+    fraction,
+    path_text,
+    several,
+    whole_number,
+)
 from veilwalk.files import Audit, Ledger
 from veilwalk.guarantee import BlockGuarantee, Guarantee
 from veilwalk.how import How, block_text, name_text, person_texts
@@ -340,7 +348,7 @@ class Mechanism:
             start,
             self._checked_block(block),
             longest_walk,
-            None if ledger is None else os.fspath(ledger),
+            None if ledger is None else path_text("ledger", ledger),
             None if budget is None else exact_text("budget", budget),
             window,
             person_texts(person),
@@ -584,7 +592,7 @@ class Mechanism:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the mechanism as a file that `read` and `veilwalk --mechanism FILE` take: its choices, its
         promise, and the scales it has, which whoever reads it computes again and compares."""
-        _native.save_mechanism(self._native, os.fspath(path))
+        _native.save_mechanism(self._native, path_text("path", path))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], chain: Chain) -> Mechanism:
@@ -601,13 +609,13 @@ class Mechanism:
         True
         >>> folder.cleanup()
         """
-        return cls._of(chain, _native.read_mechanism(os.fspath(path), chain._native))
+        return cls._of(chain, _native.read_mechanism(path_text("path", path), chain._native))
 
     def compile(self, path: str | os.PathLike[str]) -> None:
         """Writes the chain with its distances and, if the mechanism goes by cells, those and their
         calibrated scales, as a model. A mechanism of the same choices and promise on
         `Chain.read(path)` is made at once. Like a program, a model is trusted."""
-        _native.compile_mechanism(self._native, os.fspath(path))
+        _native.compile_mechanism(self._native, path_text("path", path))
 
     def write_manifest(
         self,
@@ -646,7 +654,7 @@ class Mechanism:
         """
         written = _native.write_manifest(
             self._native,
-            os.fspath(release),
+            path_text("release", release),
             randomness,
             release_id,
             str(start),

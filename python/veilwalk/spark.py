@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
 from veilwalk.chain import Chain, State
+from veilwalk.exact import path_text
 from veilwalk.how import name_text
 from veilwalk.mechanism import Mechanism, remade
 from veilwalk.session import Block, Session
@@ -74,7 +75,7 @@ def _loader(
     arguments, fingerprint = mechanism._native.arguments, mechanism.fingerprint
     version, chain = _native.__version__, mechanism.chain.hash
     if model is not None:
-        path = os.fspath(model)
+        path = path_text("model", model)
         return lambda: _made(path, arguments, fingerprint, version, chain)
     try:
         context = df.sparkSession.sparkContext
@@ -282,7 +283,7 @@ def _id_of_stream(df: DataFrame, checkpoint: str | os.PathLike[str] | None, rele
                 "give release_id="
             )
         return release_id
-    folder = os.fspath(checkpoint)
+    folder = path_text("checkpoint", checkpoint)
     try:
         spark: Any = df.sparkSession
         jvm: Any = spark._jvm

@@ -218,6 +218,8 @@ class Polars(Tables):
 
         if column.dtype == pl.Null:
             raise WalkError(f'column "{name}": the type is Null: all values are missing')
+        if str(column.dtype) in {"Int128", "UInt128"}:
+            raise WalkError(f'column "{name}": the type is {column.dtype}; give whole numbers of 64 bits')
         return column
 
     def back(self, released: Any, like: Any) -> Any:
@@ -412,6 +414,10 @@ class Pandas(Tables):
 
         try:
             return pa.array(column, from_pandas=True)
+        except OverflowError:
+            raise WalkError(f"column {name!r}: a whole number of more than 64 bits") from None
+        except UnicodeEncodeError:
+            raise WalkError(f"column {name!r}: a text that is not Unicode") from None
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             kinds = sorted({type(value).__name__ for value in column if value is not None})
             raise WalkError(
@@ -506,7 +512,7 @@ def library_of(walks: Any) -> type[Tables] | None:
         return Pandas
     if module == "polars" and kind in {"DataFrame", "Series"}:
         return Polars
-    if module == "pyarrow" and (kind in FRAMES or hasattr(walks, "type")):
+    if module == "pyarrow" and (kind in FRAMES or hasattr(walks, "type")) and hasattr(walks, "__len__"):
         return Arrow
     return None
 

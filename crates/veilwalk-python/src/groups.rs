@@ -170,7 +170,10 @@ fn step_numbers_of(steps: &[ArrayRef]) -> Result<ScalarBuffer<i64>, NotGrouped> 
         let cast = cast(array, &DataType::Int64).map_err(|_| NotGrouped::StepType(kind.clone()))?;
         if let Some(nulls) = cast.nulls().filter(|nulls| nulls.null_count() > 0) {
             let first = (0..cast.len()).find(|&row| nulls.is_null(row)).unwrap_or(0);
-            let why = "a missing value (null); every row needs a step";
+            let why = match array.is_null(first) {
+                true => "a missing value (null); every row needs a step",
+                false => "a number beyond 2^63 - 1, the largest that a step can be",
+            };
             return Err(NotGrouped::Step(BadValue { row: rows + first, why: why.into() }));
         }
         rows += cast.len();
