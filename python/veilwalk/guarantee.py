@@ -100,7 +100,7 @@ class Guarantee:
                 [
                     (
                         "states with an alternative",
-                        f"{100 * self.covered_states:.1f} % of {figures['states']}",
+                        f"{round(self.covered_states * figures['states'])} of {figures['states']}",
                     ),
                     ("pairs of states covered", f"{figures['covered_pairs']:,}"),
                     (

@@ -93,8 +93,7 @@ impl Cover {
     #[must_use]
     pub fn in_words(&self) -> String {
         let (covered, states) = (self.covered_states, self.states);
-        let tenths = 1000 * covered / states;
-        format!("{covered} of {states} states ({}.{} %)", tenths / 10, tenths % 10)
+        format!("{covered} of {states} states ({} %)", percent_down(covered, states))
     }
 
     /// Whether nothing is protected: no two different walks are adjacent.
@@ -102,6 +101,12 @@ impl Cover {
     pub fn is_vacuous(&self) -> bool {
         self.covered_pairs == 0
     }
+}
+
+/// A share in percent with one decimal, rounded down, so that 100.0 means all.
+pub(super) fn percent_down(part: usize, whole: usize) -> String {
+    let tenths = 1000 * part / whole;
+    format!("{}.{}", tenths / 10, tenths % 10)
 }
 
 /// Radii worth choosing, smallest first.

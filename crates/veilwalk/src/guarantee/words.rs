@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::cover::{SuggestedRadii, radius_reaching};
+use super::cover::{SuggestedRadii, percent_down, radius_reaching};
 use super::example::{Covered, Example};
 use super::loss::{Coverage, Figures};
 use super::report::{Alternatives, Guarantee, LossFigures, Release, ScaleInForce};
@@ -125,8 +125,8 @@ pub(super) fn cover_lines(
 ) -> fmt::Result {
     let all_pairs = states as u64 * (states as u64 - 1) / 2;
     writeln!(f, "Who is covered")?;
-    let covered = (covered_states * states as f64).round();
-    let share = format!("{covered} of {states} ({:.1} %)", 100.0 * covered_states);
+    let covered = (covered_states * states as f64).round() as usize;
+    let share = format!("{covered} of {states} ({} %)", percent_down(covered, states));
     line(f, "states with an alternative", &share)?;
     line(f, "pairs of states", &format!("{covered_pairs} of {all_pairs}"))?;
     let typical = format!("{}, mean {:.1}", alternatives.median, alternatives.mean);

@@ -22,10 +22,10 @@ use crate::terminal;
 /// theorem gives for walks within the radius. That is what its user gets, but not a fair comparison:
 /// a mechanism whose proof counts replaced states and one whose proof adds up distances protect
 /// different sets of walks, and one proof may be looser than another. At equal exact loss, each
-/// mechanism's scale is chosen so that replacing any one state of a walk by any other changes the
-/// odds by a factor of exactly exp(epsilon), as audited and not as proven. All then give the same
-/// away for the same thing, whichever adjacency they were made for, and only accuracy is left to
-/// differ.
+/// mechanism's scale is chosen so that a walk and the same walk with any one state replaced by the
+/// worst other are told apart with odds of exactly exp(epsilon), as audited and not as proven. All
+/// then give the same away about two such walks, whichever adjacency they were made for, and only
+/// accuracy is left to differ.
 ///
 /// Then it shows what a delay buys at the same epsilon: releases in blocks of several lengths, up to
 /// whole walks.

@@ -31,12 +31,14 @@ pub(super) fn page(
          {:<14}from the released to the real state, over all steps\n\
          {:<14}of the released walk, per transition; the nearer to the real one, the more typical\n\
          {:<14}share of steps at which the released state is farther than that\n\
-         {:<14}of replacing one state by the worst other one: the odds change by exp(loss)",
+         {:<14}of replacing one state by the worst other one: the odds between the two walks\n\
+         {:<14}change by exp(loss) at most",
         "wrong states",
         "mean distance",
         "entropy",
         format!("over {}", in_nats(setting.level)),
-        "loss"
+        "loss",
+        ""
     );
     page.trim_end().to_owned()
 }
