@@ -224,8 +224,8 @@ class Chain:
         return cls._told(native, "uniform").with_initial(initial)
 
     def compile(self, path: str | os.PathLike[str]) -> None:
-        """Writes the chain with all its distances as a model, for `read` and for the command line. Many
-        processes that read it share one copy in memory.
+        """Writes the chain with all its distances as a model, for `read` and for the command line. Processes
+        that read a model above 16 MiB share one copy in memory.
 
         `Mechanism.compile` writes what is calibrated for a mechanism as well.
 
