@@ -6,8 +6,8 @@ release. Randomness is derived from the key, the release id, the walk's name, th
 so a task that is run again repeats itself. The driver draws one release id for each query; the query is
 then one release, however often its tasks run. A stream keeps the id with its checkpoint.
 
-Workers open a compiled model and make the mechanism on it once. The processes of a machine share one copy of a
-model above 16 MiB. The model is compiled here and sent to them as a file, unless `model` names one that
+Workers open a compiled model and make the mechanism on it once. The processes of a machine share one copy
+of a model above 16 MiB. The model is compiled here and sent to them as a file, unless `model` names one that
 they can all read. Workers need the same version of veilwalk.
 """
 
