@@ -23,15 +23,7 @@ pub fn counted(count: usize, what: &str) -> String {
 /// `1234567` as `1,234,567`.
 #[must_use]
 pub fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    grouped(number as u64)
 }
 
 /// A number with three digits that count: `0.0793`, `12.4`, `2,440`, `4.36·10⁻⁶`.
