@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
 UNITS = 2.0**20  # of a nat
+COMPARISONS = ("all_pairs", "dense", "steps", "opening", "on_demand", "privatize")
 WIKISPEEDIA = "wikispeedia/transitions_finished_backclick_resolved.tsv"
 
 
@@ -24,8 +25,8 @@ def main() -> None:
     options = arguments()
     with tempfile.TemporaryDirectory() as folder:
         table = [("what", "peer", "peer takes", "veilwalk takes", "times faster", "target")]
-        for compare in (all_pairs, dense, steps, opening, on_demand, privatize):
-            for row in compare(Path(folder), options):
+        for compare in COMPARISONS if options.only is None else [options.only]:
+            for row in globals()[compare](Path(folder), options):
                 table.append(row)
                 print("  ".join(row), flush=True)
     print()
@@ -37,6 +38,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="veilwalk beside its peers, in one run")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, for a first look")
+    parser.add_argument("--only", choices=COMPARISONS, help="one comparison instead of all")
     parser.add_argument("--wikispeedia", type=Path, help="transitions: from, to, count, by tabs")
     options = parser.parse_args()
     data = Path(os.environ.get("VEILWALK_DATA", "../shared/data")) / WIKISPEEDIA
@@ -130,17 +132,37 @@ def dense(folder: Path, options: argparse.Namespace):
 
 
 def steps(folder: Path, options: argparse.Namespace):
+    # `auto` takes `cell`, or `sharp` where the tables of cells do not fit.
+    for mechanism in ("cell", "sharp", "paper"):
+        yield from steps_of(mechanism, folder, options)
+
+
+def steps_of(mechanism: str, folder: Path, options: argparse.Namespace):
     chain, name = chain_file(folder, options)
-    found = ours("steps", chain, folder)
+    found = ours("steps", chain, folder, "--mechanism", mechanism)
     starts, columns = numbers(folder, "starts"), numbers(folder, "columns")
     states = len(starts) - 1
-    distances = numbers(folder, "distances").reshape(states, states) / UNITS
+    table = numbers(folder, "distances")
+    scales = np.fromfile(folder / "scales.f64", dtype="<f8") / UNITS
+    likely = 0.5 / UNITS * numbers(folder, "weights")
     real, released = numbers(folder, "real"), numbers(folder, "released")
+    exponential = mechanism == "cell"
     draw = np.random.default_rng(2)
 
+    def candidates_and_costs(last: int, now: int) -> tuple[np.ndarray, np.ndarray]:
+        start, end = int(starts[last]), int(starts[last + 1])
+        candidates = columns[start:end]
+        if mechanism == "cell":
+            at = start * states + now * (end - start)
+            return candidates, scales[last] * table[at : at + end - start]
+        costs = scales[last] * table[now * states : (now + 1) * states][candidates]
+        return candidates, costs + likely[start:end] if mechanism == "sharp" else costs
+
     def numpy_step(last: int, now: int) -> int:
-        candidates = columns[starts[last] : starts[last + 1]]
-        costs = 0.5 * distances[now, candidates]
+        candidates, costs = candidates_and_costs(last, now)
+        if exponential:
+            up_to = np.exp(costs.min() - costs).cumsum()
+            return int(candidates[up_to.searchsorted(draw.random() * up_to[-1])])
         order = draw.permutation(len(costs))
         accepted = draw.random(len(costs)) < np.exp(costs.min() - costs[order])
         return int(candidates[order[accepted.argmax()]])
@@ -152,23 +174,23 @@ def steps(folder: Path, options: argparse.Namespace):
             step(last, now)
         return (time.perf_counter() - start) / count
 
-    what = f"one step, paper, {name} ({found['candidates_per_step']:.0f} candidates)"
+    what = f"one step, {mechanism}, {name} ({found['candidates_per_step']:.0f} candidates)"
     mine = found["seconds_per_step"]
     count = 2_000 if options.quick else 20_000
-    yield row(what, "numpy", min(walk(numpy_step, count) for _ in range(10)), mine, "40")
+    yield row(what, "numpy", min(walk(numpy_step, count) for _ in range(10)), mine, "10")
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
-    # Scores that move by at most half a nat for each nat, as in the step.
-    noisy_max = dp.m.make_noisy_max(*space, dp.max_divergence(), scale=1.0, negate=True)
+    # The noise of the exponential rule (Gumbel), or of permute-and-flip (exponential).
+    measure = dp.zero_concentrated_divergence() if exponential else dp.max_divergence()
+    noisy_max = dp.m.make_noisy_max(*space, measure, scale=1.0, negate=True)
 
     def opendp_step(last: int, now: int) -> int:
-        candidates = columns[starts[last] : starts[last + 1]]
-        scores = (0.5 * distances[now, candidates]).tolist()
-        return int(candidates[noisy_max(scores)])
+        candidates, costs = candidates_and_costs(last, now)
+        return int(candidates[noisy_max(costs.tolist())])
 
     theirs = min(walk(opendp_step, count // 10) for _ in range(10))
-    yield row(what, "OpenDP noisy max", theirs, mine, "500")
+    yield row(what, "OpenDP noisy max", theirs, mine, "200")
 
 
 def opening(folder: Path, options: argparse.Namespace):

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use veilwalk::distance::DistanceTable;
-use veilwalk::{Chain, StateId};
+use veilwalk::{Chain, Mechanism, Nats, StateId};
 
 /// The chain as a sparse matrix by rows: where each row starts, the columns, the weights in units of
 /// 2⁻²⁰ nats.
@@ -17,11 +16,17 @@ pub(crate) fn chain(folder: &Path, chain: &Chain) -> Result<()> {
     write(&folder.join("weights.u32"), weights.map(|weight| weight.units()))
 }
 
-/// All distances in units of 2⁻²⁰ nats, one row for each target.
-pub(crate) fn distances(folder: &Path, table: &DistanceTable) -> Result<()> {
-    let targets = (0..table.states()).map(StateId::new);
-    let units = targets.flat_map(|target| table.to(target)).map(|distance| distance.units());
-    write(&folder.join("distances.u32"), units)
+/// Distances in units of 2⁻²⁰ nats.
+pub(crate) fn distances(folder: &Path, distances: &[Nats]) -> Result<()> {
+    write(&folder.join("distances.u32"), distances.iter().map(|distance| distance.units()))
+}
+
+/// What a nat costs after each state.
+pub(crate) fn scales(folder: &Path, mechanism: &Mechanism) -> Result<()> {
+    let states = mechanism.model().chain().states();
+    let bytes: Vec<u8> =
+        states.flat_map(|z| mechanism.scale(z).eta().as_f64().to_le_bytes()).collect();
+    std::fs::write(folder.join("scales.f64"), bytes).context("cannot write the scales")
 }
 
 /// A walk, as state numbers.

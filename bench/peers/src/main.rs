@@ -16,8 +16,9 @@ use clap::{Parser, Subcommand};
 use serde_json::json;
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, RowSums, Scope};
+use veilwalk::distance::Nearest;
 use veilwalk::mechanism::Workspace;
-use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, StateId};
+use veilwalk::{Chain, Distance, Mechanism, Model, Nats, Preset, Promise, Source, StateId};
 
 #[derive(Parser)]
 struct Cli {
@@ -41,11 +42,13 @@ enum Job {
         #[arg(long, default_value_t = 3)]
         repeat: usize,
     },
-    /// Steps of the mechanism `paper` at epsilon 1 and radius 1, one core, with cryptographic
-    /// randomness; the real walk and the released one are handed over
+    /// Steps of a mechanism at epsilon 1 and radius 1, one core, with cryptographic randomness; the
+    /// walks and what the steps look up are handed over
     Steps {
         chain: PathBuf,
         handover: PathBuf,
+        #[arg(long, default_value = "cell")]
+        mechanism: String,
         #[arg(long, default_value_t = 1_000_000)]
         steps: usize,
     },
@@ -54,6 +57,8 @@ enum Job {
     /// Steps with exact coins or with doubles, to be counted by a profiler
     Coins {
         chain: PathBuf,
+        #[arg(long, default_value = "cell")]
+        mechanism: String,
         #[arg(long)]
         coins: coins::Coins,
         #[arg(long)]
@@ -69,9 +74,13 @@ fn main() -> Result<()> {
     let figures = match Cli::parse().job {
         Job::AllPairs { chain, handover, repeat } => all_pairs(read(&chain)?, &handover, repeat)?,
         Job::Dense { states, handover, repeat } => all_pairs(dense(states)?, &handover, repeat)?,
-        Job::Steps { chain, handover, steps } => take_steps(read(&chain)?, &handover, steps)?,
+        Job::Steps { chain, handover, mechanism, steps } => {
+            take_steps(read(&chain)?, &mechanism, &handover, steps)?
+        }
         Job::Open { chain, model } => open(read(&chain)?, &model)?,
-        Job::Coins { chain, coins, steps } => coins::take(read(&chain)?, coins, steps)?,
+        Job::Coins { chain, mechanism, coins, steps } => {
+            coins::take(read(&chain)?, &mechanism, coins, steps)?
+        }
         Job::Growth { picture } => growth::growth(&picture)?,
         Job::HandOver { chain, handover } => {
             handover::chain(&handover, &read(&chain)?)?;
@@ -106,7 +115,7 @@ fn shortest<T>(repeat: usize, mut work: impl FnMut() -> T) -> (f64, T) {
 fn all_pairs(chain: Chain, handover: &std::path::Path, repeat: usize) -> Result<serde_json::Value> {
     let (seconds, table) = shortest(repeat, || veilwalk::distance::DistanceTable::directed(&chain));
     handover::chain(handover, &chain)?;
-    handover::distances(handover, &table)?;
+    handover::distances(handover, table.rows())?;
     Ok(json!({
         "states": chain.len(),
         "transitions": chain.transitions(),
@@ -126,11 +135,15 @@ fn open(chain: Chain, path: &std::path::Path) -> Result<serde_json::Value> {
     Ok(json!({ "compute": compute, "open": open }))
 }
 
-fn take_steps(chain: Chain, handover: &std::path::Path, steps: usize) -> Result<serde_json::Value> {
-    let model = Arc::new(Model::new(chain)?);
-    let promise = Promise::within_radius("1".parse()?, "1".parse()?);
-    let mechanism = Mechanism::new(model.clone(), Preset::Paper.design(), promise)?;
-    let real = own_walk(model.chain(), steps)?;
+fn take_steps(
+    chain: Chain,
+    preset: &str,
+    handover: &std::path::Path,
+    steps: usize,
+) -> Result<serde_json::Value> {
+    let mechanism = mechanism(chain, preset)?;
+    let chain = mechanism.model().chain();
+    let real = own_walk(chain, steps)?;
     let mut randomness = Source::system().open(mechanism.fingerprint())?;
     let walk = randomness.walk(b"peers");
     let words = randomness.at(&walk, 0, None);
@@ -144,16 +157,35 @@ fn take_steps(chain: Chain, handover: &std::path::Path, steps: usize) -> Result<
         released
     });
     let seconds = seconds / steps as f64;
-    let candidates: usize =
-        released[..steps].iter().map(|&z| model.chain().successors(z).len()).sum();
-    handover::chain(handover, model.chain())?;
-    handover::distances(handover, model.directed())?;
+    let candidates: usize = released[..steps].iter().map(|&z| chain.successors(z).len()).sum();
+    handover::chain(handover, chain)?;
+    handover::distances(handover, table(&mechanism)?)?;
+    handover::scales(handover, &mechanism)?;
     handover::states(&handover.join("real.u32"), &real)?;
     handover::states(&handover.join("released.u32"), &released)?;
     Ok(json!({
         "seconds_per_step": seconds,
         "candidates_per_step": candidates as f64 / steps as f64,
     }))
+}
+
+/// The mechanism of this name at epsilon 1 and radius 1.
+fn mechanism(chain: Chain, preset: &str) -> Result<Mechanism> {
+    let preset: Preset = preset.parse()?;
+    let promise = Promise::within_radius("1".parse()?, "1".parse()?);
+    Ok(Mechanism::new(Arc::new(Model::new(chain)?), preset.design(), promise)?)
+}
+
+/// What the steps of a mechanism look up: for each last state and real state the distances of the
+/// candidates, or for each real state those of all states.
+fn table(mechanism: &Mechanism) -> Result<&[Nats]> {
+    let model = mechanism.model();
+    Ok(match mechanism.design().distance {
+        Distance::Directed => model.directed().rows(),
+        Distance::Symmetric => model.symmetric().rows(),
+        Distance::Cell => model.cells(Nearest::Directed)?.all_distances(),
+        other => anyhow::bail!("there is no peer for the distance {other}"),
+    })
 }
 
 /// A walk of the chain from its first state, always the same.
