@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::chain::{Chain, ChainHash, Initial, StateId};
 use crate::distance::{
     CacheSize, Cells, CellsTooLarge, Directed, DistanceTable, Edges, Metric, Nearest, OnDemand,
-    RoundedRows, SearchedDirected, SearchedSymmetric, Symmetric,
+    SearchedDirected, SearchedSymmetric, Symmetric,
 };
 use crate::mechanism::cell::{self, Calibration, CellScale};
 use crate::mechanism::{Design, Promise};
@@ -24,8 +24,6 @@ pub struct Model {
     on_demand: Option<Arc<OnDemand>>,
     directed: OnceLock<Arc<DistanceTable>>,
     symmetric: OnceLock<Arc<DistanceTable>>,
-    rounded_directed: OnceLock<Option<Arc<RoundedRows>>>,
-    rounded_symmetric: OnceLock<Option<Arc<RoundedRows>>>,
     cells: [OnceLock<Arc<Cells>>; 2],
     closest_pair: OnceLock<Option<Pair>>,
     certified: Vec<Certified>,
@@ -118,7 +116,7 @@ impl Certified {
 
 impl Model {
     /// The most states for which a table of all distances is made.
-    pub const LARGEST_TABLE: usize = 16_384;
+    pub const LARGEST_TABLE: usize = DistanceTable::MOST_STATES;
 
     /// A chain with a table of all its distances: everything there is can be computed from it.
     ///
@@ -158,8 +156,6 @@ impl Model {
             on_demand,
             directed: OnceLock::new(),
             symmetric: OnceLock::new(),
-            rounded_directed: OnceLock::new(),
-            rounded_symmetric: OnceLock::new(),
             cells: Default::default(),
             closest_pair: OnceLock::new(),
             certified: Vec::new(),
@@ -303,28 +299,6 @@ impl Model {
             Some(searches) => Arc::new(SearchedSymmetric(searches.clone())),
             None => Arc::new(Symmetric(self.symmetric().clone())),
         }
-    }
-
-    /// The rows of [`Model::directed`], rounded. `None` if a search answers instead of a table.
-    pub(crate) fn rounded_directed(&self) -> Option<Arc<RoundedRows>> {
-        self.rounded(&self.rounded_directed, Self::directed)
-    }
-
-    /// The rows of [`Model::symmetric`], rounded.
-    pub(crate) fn rounded_symmetric(&self) -> Option<Arc<RoundedRows>> {
-        self.rounded(&self.rounded_symmetric, Self::symmetric)
-    }
-
-    fn rounded(
-        &self,
-        slot: &OnceLock<Option<Arc<RoundedRows>>>,
-        table: impl Fn(&Self) -> &Arc<DistanceTable>,
-    ) -> Option<Arc<RoundedRows>> {
-        if self.on_demand.is_some() {
-            return None;
-        }
-        let rows = || RoundedRows::new(&self.chain, table(self).clone()).map(Arc::new);
-        slot.get_or_init(rows).clone()
     }
 
     /// The symmetric distance of two states.

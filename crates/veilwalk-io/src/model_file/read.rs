@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use veilwalk::chain::{Chain, ChainHash, ChainParts, Initial, Labels};
+use veilwalk::chain::{Chain, ChainHash, ChainParts, Initial, StateLabels};
 use veilwalk::distance::{Cells, DistanceTable, Edges, Nearest};
 use veilwalk::model::{Origin, Tables};
 use veilwalk::storage::Storage;
@@ -197,7 +197,7 @@ impl Sections {
         let text = std::str::from_utf8(self.numbers::<u8>(Kind::LabelText)?);
         let text = text.map_err(|_| missing(Kind::LabelText))?.to_owned();
         let slots = self.numbers::<u32>(Kind::LabelSlots)?.to_vec();
-        let labels = Labels::from_parts(text, self.offsets(Kind::LabelEnds)?, slots);
+        let labels = StateLabels::from_parts(text, self.offsets(Kind::LabelEnds)?, slots);
         let initial = self.numbers::<u64>(Kind::Initial)?.to_vec();
         let parts = ChainParts {
             labels: labels.ok_or_else(|| missing(Kind::LabelEnds))?,

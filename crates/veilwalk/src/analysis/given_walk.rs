@@ -120,7 +120,7 @@ pub(super) fn figures_along(
         collected.distance.push(mean);
         collected.wrong.push(law.iter().sum::<f64>() - law[x.index()]);
         for (k, (&level, survivors)) in levels.iter().zip(survivors).enumerate() {
-            let above = |d: &crate::Nats| d.as_f64() > level;
+            let above = |d: &crate::nats::Nats| d.as_f64() > level;
             let now = law.iter().zip(row).filter(|(_, d)| above(d)).map(|(p, _)| p).sum();
             collected.above[k].push(now);
             let mut taken = ever[k].last().copied().unwrap_or(0.0);

@@ -1,6 +1,6 @@
 //! Which distances are worth asking about, where nobody says: a few round numbers across the chain.
 
-use crate::Model;
+use crate::model::Model;
 
 /// A tenth, two, four and six tenths of the chain's diameter, in round numbers of nats; none if all
 /// states are at distance zero. On the credit chain these are 2, 5, 10 and 15.

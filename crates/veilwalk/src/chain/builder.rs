@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use thiserror::Error;
 
-use super::{Chain, Initial, Labels, StateId, structure};
+use super::{Chain, Initial, StateId, StateLabels, structure};
 use crate::nats::Nats;
 
 /// What the numbers given for transitions are.
@@ -155,7 +155,7 @@ pub enum ChainError {
 #[derive(Clone, Debug)]
 pub struct ChainBuilder {
     entries: Entries,
-    labels: Labels,
+    labels: StateLabels,
     edges: Vec<(StateId, StateId, f64)>,
 }
 
@@ -167,7 +167,7 @@ impl ChainBuilder {
     /// A builder for entries of this kind.
     #[must_use]
     pub fn new(entries: Entries) -> Self {
-        Self { entries, labels: Labels::default(), edges: Vec::new() }
+        Self { entries, labels: StateLabels::default(), edges: Vec::new() }
     }
 
     /// The state with this label, made if it is new. States are numbered as they come.
@@ -295,7 +295,7 @@ impl ChainBuilder {
         let targets: Vec<StateId> = self.edges.iter().map(|e| e.1).collect();
         let keep = structure::largest_component(&row_starts, &targets);
         let mut new_id = vec![None; self.labels.len()];
-        let mut kept = Labels::default();
+        let mut kept = StateLabels::default();
         for (old, label) in self.labels.iter().enumerate() {
             if keep[old] {
                 new_id[old] = kept.add(label).ok();

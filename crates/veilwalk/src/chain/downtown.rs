@@ -6,7 +6,7 @@
 //! traffic than narrow ones. Everything is whole-number arithmetic on a fixed stream of numbers, so
 //! the chain is the same on every machine.
 
-use super::numbers::Numbers;
+use super::fixed_numbers::FixedNumbers;
 use super::{BuildOptions, Chain, ChainBuilder, Entries};
 
 /// A stretch of road between two crossings.
@@ -51,7 +51,7 @@ enum Way {
 /// The segments of the downtown chain, in the order of its states.
 #[must_use]
 pub fn downtown_map() -> Vec<Segment> {
-    let mut numbers = Numbers(0x0043_5354_5245_4554);
+    let mut numbers = FixedNumbers(0x0043_5354_5245_4554);
     let crossings: Vec<(i32, i32)> = (0..25)
         .map(|i| {
             let mut off_grid = || numbers.below(37) as i32 - 18;
@@ -89,7 +89,7 @@ impl Chain {
     #[must_use]
     pub fn downtown() -> Self {
         let map = downtown_map();
-        let mut numbers = Numbers(0x4452_4956_4552_5321);
+        let mut numbers = FixedNumbers(0x4452_4956_4552_5321);
         let mut builder = ChainBuilder::new(Entries::Counts);
         let states: Vec<_> = map.iter().map(|segment| builder.state(&segment.label)).collect();
         for (i, here) in map.iter().enumerate() {

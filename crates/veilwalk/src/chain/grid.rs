@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 
 use thiserror::Error;
 
-use super::numbers::Numbers;
+use super::fixed_numbers::FixedNumbers;
 use super::{Chain, ChainBuilder, Entries, StateId};
 
 /// Which grid.
@@ -121,7 +121,7 @@ impl Chain {
 /// The streets east and south of every crossing. There are none beyond the last column and row.
 fn streets(grid: Grid) -> (Vec<Street>, Vec<Street>) {
     let (width, height) = (grid.width.get() as usize, grid.height.get() as usize);
-    let mut numbers = Numbers(grid.seed);
+    let mut numbers = FixedNumbers(grid.seed);
     let mut lines = |count: usize| -> Vec<bool> {
         (0..count).map(|_| numbers.below(ARTERIAL_ONE_IN) == 0).collect()
     };
@@ -148,7 +148,7 @@ fn streets(grid: Grid) -> (Vec<Street>, Vec<Street>) {
 
 impl Street {
     fn new(number: u64, arterial: bool, needed: bool) -> Self {
-        let mut numbers = Numbers(number);
+        let mut numbers = FixedNumbers(number);
         let fate = numbers.below(16);
         let mut share = || match arterial {
             true => ARTERIAL as u8,

@@ -11,14 +11,14 @@
 
 mod builder;
 mod credit;
+mod did_you_mean;
 mod downtown;
 mod fit;
+mod fixed_numbers;
 mod grid;
 mod initial;
-mod labels;
-mod numbers;
 mod parts;
-mod similar;
+mod state_labels;
 mod stationary;
 mod structure;
 
@@ -34,38 +34,14 @@ pub use downtown::{Segment, downtown_map};
 pub use fit::TransitionCounts;
 pub use grid::{Grid, GridTooLarge};
 pub use initial::{Initial, InitialError};
-pub use labels::Labels;
 pub use parts::{ChainParts, PartsError};
+pub use state_labels::StateLabels;
 pub use stationary::NotConverged;
+
+pub use crate::state::StateId;
 
 use crate::nats::Nats;
 use crate::storage::Storage;
-
-/// A state, by its place in the chain's list of labels.
-///
-/// In memory it is that place, a `u32`.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct StateId(u32);
-
-impl StateId {
-    /// The state at this place.
-    ///
-    /// # Panics
-    ///
-    /// If the place is 2³² or more.
-    #[must_use]
-    pub fn new(index: usize) -> Self {
-        Self(u32::try_from(index).expect("a chain has fewer than 2^32 states"))
-    }
-
-    /// The place of the state in the chain's list.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// A content hash: equal for chains that are equal in every respect, on every platform.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -97,7 +73,7 @@ pub struct UnknownState {
 /// A public Markov chain: irreducible, finite, labelled.
 #[derive(Clone)]
 pub struct Chain {
-    labels: Labels,
+    labels: StateLabels,
     /// Row `i` of the transition matrix is at `row_starts[i]..row_starts[i + 1]`.
     row_starts: Vec<usize>,
     /// Successors, ascending within a row.
@@ -133,7 +109,7 @@ impl Chain {
 
     /// All states, in order.
     pub fn states(&self) -> impl ExactSizeIterator<Item = StateId> + use<> {
-        (0..self.len() as u32).map(StateId)
+        (0..self.len()).map(StateId::new)
     }
 
     /// The label of a state.
@@ -160,7 +136,7 @@ impl Chain {
     /// What is to be said of a label that is not one of the chain's. It looks at all of them.
     #[must_use]
     pub fn unknown(&self, label: &str) -> UnknownState {
-        let closest = similar::closest(self.labels.iter(), label).map(str::to_owned);
+        let closest = did_you_mean::closest(self.labels.iter(), label).map(str::to_owned);
         UnknownState { label: label.to_owned(), closest }
     }
 
@@ -236,7 +212,7 @@ impl Chain {
             let mut number = |n: u64| hasher.update(&n.to_le_bytes());
             number(self.len() as u64);
             self.row_starts.iter().for_each(|&n| number(n as u64));
-            self.targets.iter().for_each(|t| number(u64::from(t.0)));
+            self.targets.iter().for_each(|t| number(t.index() as u64));
             self.probabilities.iter().for_each(|p| number(p.to_bits()));
             self.initial.hash_into(&mut number);
             self.labels.iter().for_each(|label| number(label.len() as u64));

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use thiserror::Error;
 
-use super::{Chain, ChainHash, Initial, Labels, StateId};
+use super::{Chain, ChainHash, Initial, StateId, StateLabels};
 use crate::nats::Nats;
 use crate::storage::Storage;
 
@@ -12,7 +12,7 @@ use crate::storage::Storage;
 #[derive(Clone, Debug)]
 pub struct ChainParts {
     /// The labels of the states, in order.
-    pub labels: Labels,
+    pub labels: StateLabels,
     /// Where the moves of each state start in the lists below, and where the last ones end.
     pub row_starts: Vec<usize>,
     /// Where the moves lead, ascending for each state.
@@ -127,7 +127,7 @@ mod tests {
             change(&mut targets);
             refused(&|parts| parts.targets = targets.clone().into())
         };
-        assert_eq!(refused(&|parts| parts.labels = Labels::default()), PartsError::Lengths);
+        assert_eq!(refused(&|parts| parts.labels = StateLabels::default()), PartsError::Lengths);
         assert_eq!(refused(&|parts| parts.row_starts[3] = 1), PartsError::Lengths);
         assert_eq!(targets(&|targets| targets[0] = StateId::new(9)), PartsError::Targets);
         assert_eq!(targets(&|targets| targets.swap(0, 1)), PartsError::Targets);

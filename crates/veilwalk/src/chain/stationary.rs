@@ -8,7 +8,6 @@
 use thiserror::Error;
 
 use super::Chain;
-use crate::model::Model;
 
 /// The iteration for the stationary distribution has not settled.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
@@ -25,8 +24,9 @@ pub struct NotConverged {
 
 const DENSE_LIMIT: usize = 1000;
 const MAX_SWEEPS: usize = 20_000;
-/// Transitions looked at before giving up on a chain too large for tables, where all sweeps would
-/// take hours.
+/// From more states than this on, all sweeps would take hours.
+const LARGE: usize = 16_384;
+/// Transitions looked at before giving up on a chain that is so large.
 const MOST_WORK: usize = 500_000_000;
 const FEWEST_SWEEPS: usize = 300;
 const RESIDUAL: f64 = 1e-12;
@@ -82,7 +82,7 @@ fn by_sweeps(chain: &Chain) -> Result<Vec<f64>, NotConverged> {
     }
     let mut mu = vec![1.0 / n as f64; n];
     let mut residual = f64::INFINITY;
-    let sweeps = match n > Model::LARGEST_TABLE {
+    let sweeps = match n > LARGE {
         true => (MOST_WORK / chain.transitions()).clamp(FEWEST_SWEEPS, MAX_SWEEPS),
         false => MAX_SWEEPS,
     };

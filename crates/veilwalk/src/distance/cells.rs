@@ -72,7 +72,7 @@ impl Cells {
         let (states, transitions) = (chain.len(), chain.transitions());
         let entries = (states as u64).saturating_mul(transitions as u64);
         let too_wide = chain.largest_out_degree() > usize::from(u16::MAX);
-        let too_many = states > crate::model::Model::LARGEST_TABLE;
+        let too_many = states > DistanceTable::MOST_STATES;
         if entries > Self::MOST_ENTRIES || too_wide || too_many {
             return Err(CellsTooLarge { states, transitions, entries });
         }

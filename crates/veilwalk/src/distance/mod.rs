@@ -9,17 +9,15 @@
 
 mod cells;
 mod dense;
-mod huge_pages;
+mod edges;
+mod full_search;
 mod metric;
-mod near;
 mod on_demand;
-mod rounded;
-mod search;
+mod resumable_search;
 mod table;
 
 pub use cells::{Cells, CellsTooLarge, Nearest};
+pub use edges::Edges;
 pub use metric::{Directed, Hamming, Metric, Symmetric};
 pub use on_demand::{CacheSize, OnDemand, SearchedDirected, SearchedSymmetric};
-pub(crate) use rounded::{Rounded, RoundedRows};
-pub use search::Edges;
 pub use table::DistanceTable;

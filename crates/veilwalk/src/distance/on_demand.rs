@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
+use super::Edges;
 use super::metric::Metric;
-use super::near::Search;
-use super::search::Edges;
+use super::resumable_search::ResumableSearch;
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
 
@@ -233,8 +233,8 @@ impl OnDemand {
 #[derive(Debug, Default)]
 struct Around {
     real: Option<StateId>,
-    to: Search,
-    from: Search,
+    to: ResumableSearch,
+    from: ResumableSearch,
 }
 
 impl Around {

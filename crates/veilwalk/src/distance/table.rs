@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::dense;
-use super::search::{Buckets, Edges, distances_to};
+use super::full_search::{Buckets, distances_to};
+use super::{Edges, dense};
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
 use crate::storage::Storage;
@@ -44,6 +44,9 @@ impl DistanceTable {
     pub fn rows(&self) -> &[Nats] {
         &self.rows
     }
+
+    /// The most states for which a table is made.
+    pub const MOST_STATES: usize = 16_384;
 
     /// A chain is taken for dense from one in this many possible moves on.
     const DENSE_FROM: usize = 32;

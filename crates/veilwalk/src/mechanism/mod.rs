@@ -49,7 +49,7 @@ use cell::{Calibration, CellScale};
 use step::Scale;
 
 use crate::chain::StateId;
-use crate::distance::{Cells, CellsTooLarge, Hamming, Metric, Nearest, RoundedRows};
+use crate::distance::{Cells, CellsTooLarge, Hamming, Metric, Nearest};
 use crate::model::{Certified, Model};
 use crate::random::SAMPLER_VERSION;
 use crate::rational::Rational;
@@ -77,8 +77,6 @@ pub struct Mechanism {
     design: Design,
     promise: Option<Promise>,
     metric: Arc<dyn Metric>,
-    /// The distances of `metric`, rounded, where they alone make the cost.
-    rounded: Option<Arc<RoundedRows>>,
     scales: Scales,
     certificate: Option<Arc<[CellScale]>>,
 }
@@ -172,7 +170,6 @@ impl Mechanism {
             design: *design,
             promise: Some(*promise),
             metric,
-            rounded: None,
             scales: Scales::PerState(scales.iter().map(|c| Scale::new(c.scale)).collect()),
             certificate: Some(scales.clone()),
         }
@@ -225,16 +222,7 @@ impl Mechanism {
                 Arc::new(cell::ByRadius::new(model.cells(Nearest::Symmetric)?.clone()))
             }
         };
-        let rounded = match (design.rule, design.chain_weight, design.distance) {
-            (Rule::PermuteAndFlip, ChainWeight::ZERO, Distance::Directed) => {
-                model.rounded_directed()
-            }
-            (Rule::PermuteAndFlip, ChainWeight::ZERO, Distance::Symmetric) => {
-                model.rounded_symmetric()
-            }
-            _ => None,
-        };
-        Ok(Self { model, design, promise: None, metric, rounded, scales, certificate: None })
+        Ok(Self { model, design, promise: None, metric, scales, certificate: None })
     }
 
     /// What is certified of the scale of each last released state, for mechanisms that go by cells.

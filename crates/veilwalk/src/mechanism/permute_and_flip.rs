@@ -35,10 +35,8 @@
 //! that would be. So every coin that is left is flipped, and one of the accepted is drawn. With no more
 //! than sixteen candidates all coins are flipped at once, for the same reason.
 //!
-//! Four coins share one word of randomness, sixteen bits each, and the few that sixteen bits do not
-//! settle draw more. Where distances come from a table and are all there is to the costs, coins are
-//! first looked at with rounded distances, which are nearer at hand; a coin they settle has landed as it
-//! would by the exact ones, and the others go on with those.
+//! Four coins share one word of randomness, sixteen bits each. The few coins that sixteen bits do not
+//! settle draw more.
 
 use std::sync::OnceLock;
 

@@ -35,7 +35,6 @@ use super::promise::{ChainWeight, Promise, Unit};
 use crate::distance::CellsTooLarge;
 use crate::model::{Model, TooLarge};
 use crate::nats::Nats;
-use crate::random::UnitExponent;
 use crate::rational::{Rational, gcd};
 use crate::watch::Cancelled;
 
@@ -215,11 +214,6 @@ impl CostScale {
     #[must_use]
     pub fn denominator(self) -> u64 {
         self.common << Nats::FRACTION_BITS
-    }
-
-    /// What one unit of 2⁻²⁰ nats of distance costs.
-    pub(super) fn unit_exponent(self) -> Option<UnitExponent> {
-        UnitExponent::new(self.distance, self.denominator())
     }
 
     /// The scale η in force: that which was asked for, or a little below.

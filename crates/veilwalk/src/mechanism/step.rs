@@ -4,16 +4,15 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::{CostScale, Mechanism, Rule, exponential};
 use crate::chain::StateId;
-use crate::distance::Rounded;
 use crate::nats::Nats;
-use crate::random::{COINS, Coins, ExpCoin, Flips, Lanes, RoundedUnit, UnitExponent, Words};
+use crate::random::{AllFlips, ExpCoin, Words};
 
 /// Working space for steps, so that they need no memory of their own.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     distances: Vec<Nats>,
     pub(super) costs: Vec<u64>,
-    flips: Flips,
+    flips: AllFlips,
     halvings: Vec<u32>,
 }
 
@@ -22,12 +21,11 @@ pub struct Workspace {
 pub(super) struct Scale {
     pub(super) cost: CostScale,
     coin: ExpCoin,
-    unit: Option<UnitExponent>,
 }
 
 impl Scale {
     pub(super) fn new(cost: CostScale) -> Self {
-        Self { cost, coin: ExpCoin::new(cost.denominator()), unit: cost.unit_exponent() }
+        Self { cost, coin: ExpCoin::new(cost.denominator()) }
     }
 }
 
@@ -45,33 +43,13 @@ impl Mechanism {
         workspace: &mut Workspace,
     ) -> StateId {
         let scale = self.scale_after(previous);
-        let candidates = || self.model.chain().successors(previous);
-        let flips = &mut workspace.flips;
-        match self.design.rule {
-            Rule::PermuteAndFlip => {
-                if let Some(mut coins) = self.by_rounded(previous, real, scale) {
-                    let taken = scale.coin.take_heads(&mut coins, flips, words);
-                    return coins.rounded.candidate(taken);
-                }
-                let least = self.fill_costs(previous, real, scale.cost, workspace);
-                let Workspace { costs, flips, .. } = workspace;
-                let mut coins = scale.coin.by_costs(costs, least);
-                candidates()[scale.coin.take_heads(&mut coins, flips, words)]
-            }
-            Rule::Exponential => {
-                let least = self.fill_costs(previous, real, scale.cost, workspace);
-                let Workspace { costs, halvings, .. } = workspace;
-                candidates()[exponential::select(costs, least, &scale.coin, halvings, words)]
-            }
-        }
-    }
-
-    /// The coins of a step by rounded distances, if these are at hand and of use at this scale.
-    #[inline(always)]
-    fn by_rounded(&self, previous: StateId, real: StateId, scale: &Scale) -> Option<ByRounded<'_>> {
-        let rounded = self.rounded.as_deref()?.at(previous, real)?;
-        let unit = RoundedUnit::new(scale.unit?, rounded.shift)?;
-        Some(ByRounded { rounded, least: 0, unit, cost: scale.cost })
+        let least = self.fill_costs(previous, real, scale.cost, workspace);
+        let Workspace { costs, flips, halvings, .. } = workspace;
+        let taken = match self.design.rule {
+            Rule::PermuteAndFlip => scale.coin.pick_heads(costs, least, flips, words),
+            Rule::Exponential => exponential::select(costs, least, &scale.coin, halvings, words),
+        };
+        self.model.chain().successors(previous)[taken]
     }
 
     /// Puts the costs of all candidates into the workspace, and gives the smallest.
@@ -115,46 +93,5 @@ impl WithSimd for Costs<'_> {
             *out = scale.cost(distance, weight);
             least.min(*out)
         })
-    }
-}
-
-/// The coins of a step by rounded distances first, and by exact ones where those are not enough.
-#[derive(Debug)]
-struct ByRounded<'a> {
-    rounded: Rounded<'a>,
-    /// The least distance, once it is read.
-    least: u16,
-    unit: RoundedUnit,
-    cost: CostScale,
-}
-
-impl Coins for ByRounded<'_> {
-    #[inline(always)]
-    fn count(&self) -> usize {
-        self.rounded.count()
-    }
-
-    #[inline(always)]
-    fn read(&mut self) {
-        self.least = self.rounded.least();
-    }
-
-    #[inline(always)]
-    fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
-        self.unit.decide(&self.rounded.of(places), self.least, bits)
-    }
-
-    #[inline(always)]
-    fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes {
-        self.unit.decide(&self.rounded.sixteen(sixteen), self.least, bits)
-    }
-
-    #[cold]
-    fn exponent(&self, place: usize) -> u64 {
-        let cost = |place| self.cost.cost(self.rounded.exact(place), Nats::ZERO);
-        // The smallest is among those that are smallest when rounded.
-        let smallest = |&place: &usize| self.rounded.distance(place) == self.least;
-        let least = (0..self.count()).filter(smallest).map(cost).min();
-        cost(place) - least.expect("it is among them")
     }
 }

@@ -23,7 +23,7 @@ use num_bigint::BigUint;
 
 use super::Words;
 use super::enclosure::exp_enclosure;
-use super::sixteen_bits::SixteenBits;
+use super::quick_test::QuickTest;
 
 /// How wide the float interval is: a relative `(x + 1)` times this.
 const MARGIN: f64 = 1.0 / (1u64 << 49) as f64;
@@ -37,7 +37,7 @@ const LOG2_E_BELOW: f64 = std::f64::consts::LOG2_E * (1.0 - 1.0 / (1u64 << 40) a
 pub struct ExpCoin {
     denominator: u64,
     inverse: f64,
-    sixteen_bits: SixteenBits,
+    quick_test: QuickTest,
 }
 
 impl ExpCoin {
@@ -49,8 +49,8 @@ impl ExpCoin {
     #[must_use]
     pub fn new(denominator: u64) -> Self {
         assert!(denominator > 0, "a fraction over zero");
-        let sixteen_bits = SixteenBits::new(denominator);
-        Self { denominator, inverse: 1.0 / denominator as f64, sixteen_bits }
+        let quick_test = QuickTest::new(denominator);
+        Self { denominator, inverse: 1.0 / denominator as f64, quick_test }
     }
 
     /// The denominator.
@@ -61,8 +61,8 @@ impl ExpCoin {
 
     /// The first test, for many coins at a time.
     #[inline]
-    pub(super) fn sixteen_bits(&self) -> SixteenBits {
-        self.sixteen_bits
+    pub(super) fn quick_test(&self) -> QuickTest {
+        self.quick_test
     }
 
     /// Heads with probability `exp(-a/b)`. Certain heads, for `a = 0`, take no randomness.
@@ -76,7 +76,7 @@ impl ExpCoin {
     #[inline]
     pub(crate) fn flip_after(&self, zeros: u32, a: u64, words: &mut impl Words) -> bool {
         let first = words.word();
-        self.sixteen_bits
+        self.quick_test
             .decide_one((first >> 48) as u16, zeros, a)
             .unwrap_or_else(|| self.flip_later(first, zeros, a, words))
     }
@@ -97,7 +97,7 @@ impl ExpCoin {
     /// Some `k ≤ most` with `exp(-a/b) ≤ 2^-k`, the largest but for rounding.
     #[inline]
     pub(crate) fn halvings(&self, a: u64, most: u32) -> u32 {
-        self.sixteen_bits.whole_halvings(a).unwrap_or_else(|| self.many_halvings(a)).min(most)
+        self.quick_test.whole_halvings(a).unwrap_or_else(|| self.many_halvings(a)).min(most)
     }
 
     /// The same where there are more than the first test counts.

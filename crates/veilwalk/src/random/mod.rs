@@ -8,26 +8,25 @@
 
 mod coin;
 mod enclosure;
-mod flips;
-mod heads;
-mod index;
-mod process;
+mod flip_all;
+mod fork_check;
+mod pick_heads;
+mod quick_test;
+mod random_visits;
 mod release_id;
-mod sixteen_bits;
 mod source;
-mod visits;
+mod uniform_index;
 
 pub use coin::ExpCoin;
-pub(crate) use flips::Flips;
-pub(crate) use heads::Coins;
-pub use index::uniform_below;
-use index::uniform_below_starting;
-pub use process::Forked;
+pub(crate) use flip_all::AllFlips;
+pub use fork_check::Forked;
 pub use release_id::{NotAReleaseId, ReleaseId};
-pub(crate) use sixteen_bits::{COINS, Lanes, RoundedUnit, UnitExponent};
 pub use source::{
     Randomness, Secret, SecretTooShort, Source, SourceKind, Stream, Unavailable, WalkKey,
 };
+
+pub use uniform_index::uniform_below;
+use uniform_index::uniform_below_starting;
 
 /// The version of the samplers: it names how many random words a step consumes, and in which order.
 ///

@@ -46,9 +46,9 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use thiserror::Error;
 
-use super::process::Process;
+use super::fork_check::Process;
 use super::{Forked, ReleaseId, Words};
-use crate::chain::StateId;
+use crate::state::StateId;
 
 /// A running ChaCha20 stream of words.
 #[derive(Debug)]

@@ -235,7 +235,7 @@ fn largest_step(model: &Model, drift: &Drift) -> Option<f64> {
     let (chain, directed) = (model.chain(), model.directed());
     let n = chain.len();
     // For every new real state, the farthest successor of each released state.
-    let mut farthest = vec![crate::Nats::ZERO; n * n];
+    let mut farthest = vec![crate::nats::Nats::ZERO; n * n];
     farthest.par_chunks_mut(n).enumerate().for_each(|(x, out)| {
         let row = directed.to(StateId::new(x));
         for (z, slot) in chain.states().zip(out) {
@@ -244,7 +244,7 @@ fn largest_step(model: &Model, drift: &Drift) -> Option<f64> {
         }
     });
     let steps = drift.attractive().par_chunks(n).enumerate().filter_map(|(x, attractive)| {
-        let mut worst = vec![crate::Nats::ZERO; n];
+        let mut worst = vec![crate::nats::Nats::ZERO; n];
         for next in chain.successors(StateId::new(x)) {
             let row = &farthest[next.index() * n..][..n];
             worst.iter_mut().zip(row).for_each(|(worst, &d)| *worst = d.max(*worst));
@@ -259,7 +259,7 @@ fn largest_step(model: &Model, drift: &Drift) -> Option<f64> {
 /// Levels to try, ascending: every distance there is, or an even grid where there are too many.
 fn levels(model: &Model) -> Vec<f64> {
     let chain = model.chain();
-    let mut seen = std::collections::BTreeSet::<crate::Nats>::new();
+    let mut seen = std::collections::BTreeSet::<crate::nats::Nats>::new();
     for x in chain.states() {
         seen.extend(model.directed().to(x));
         if seen.len() > LEVELS {

@@ -11,18 +11,18 @@
 use std::hint::black_box;
 
 use super::Words;
-use super::heads::Coins;
-use super::sixteen_bits::{COINS, bits, quarters};
+use super::pick_heads::Coins;
+use super::quick_test::{COINS, bits, quarters};
 
 /// Sixteen visits: the bits of their places, and the first ones of the coins there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Visits {
+pub(super) struct RandomVisits {
     coins: u16,
     /// Four words for the places, and four for the coins.
     words: [[u64; 4]; 2],
 }
 
-impl Visits {
+impl RandomVisits {
     /// Draws visits to this many coins. `None`, and nothing drawn, if they are so few that all may as
     /// well be flipped, or so many that sixteen bits do not number them.
     #[inline(always)]
@@ -48,7 +48,7 @@ impl Visits {
 
     /// What sixteen bits say of all the visits.
     #[inline(always)]
-    pub(super) fn look(&self, coins: &impl Coins) -> Looked {
+    pub(super) fn look(&self, coins: &Coins<'_>) -> Looked {
         let [where_to, beginnings] = &self.words;
         // For each place there are as many numbers whose product has a lower half of at least this.
         let least = ((1u32 << 16) % u32::from(self.coins)) as u16;

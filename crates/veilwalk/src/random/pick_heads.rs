@@ -2,80 +2,62 @@
 //!
 //! That is the first one to land heads when they are flipped in a uniformly random order, and it is
 //! also a uniformly random one of those that would land heads if all were flipped. Both are used:
-//! [a few are flipped in random order](super::visits), and one of them nearly always lands heads; if
-//! none does, [all that are left are flipped together](super::flips).
+//! [a few are flipped in random order](super::random_visits), and one of them nearly always lands
+//! heads; if none does, [all that are left are flipped together](super::flip_all).
 //!
-//! Sixteen are looked at together, with sixteen bits of randomness each, which settle nearly all: by
-//! exact exponents, or by rounded ones where these are nearer at hand. The few that are left open go
-//! on, each with a word of its own, so that how a coin lands depends neither on what was enough to
-//! settle another nor on whether exponents were rounded at first.
+//! Sixteen are looked at together, with sixteen bits of randomness each, which settle nearly all. The
+//! few that are left open go on, each with a word of its own, so that how a coin lands does not depend
+//! on how many bits it took to settle another.
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::flips::Flips;
-use super::sixteen_bits::{COINS, Lanes, SixteenBits};
-use super::visits::{Looked, Visits};
+use super::flip_all::AllFlips;
+use super::quick_test::{COINS, Lanes, QuickTest};
+use super::random_visits::{Looked, RandomVisits};
 use super::{ExpCoin, Words};
 
-/// Coins of which each lands heads with a probability `exp(-a/b)`, with `a` zero for one at least.
-pub(crate) trait Coins {
-    /// How many there are; at least one.
-    fn count(&self) -> usize;
-
-    /// Reads what the other functions go by.
-    fn read(&mut self);
-
-    /// What the first sixteen bits say of the coins at these places.
-    fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes;
-
-    /// The same for the coins from `16·sixteen` on. Beyond the last one, anything.
-    fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes;
-
-    /// The exponent `a` of one of them.
-    fn exponent(&self, place: usize) -> u64;
-}
-
-/// Coins with the probabilities `exp(-(cost - least)/b)`.
+/// Coins with the probabilities `exp(-(cost - least)/b)`, of which one is certain to land heads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ByCosts<'a> {
-    bits: SixteenBits,
+pub(super) struct Coins<'a> {
+    test: QuickTest,
     costs: &'a [u64],
     least: u64,
 }
 
-impl Coins for ByCosts<'_> {
+impl Coins<'_> {
+    /// How many there are; at least one.
     #[inline(always)]
     fn count(&self) -> usize {
         self.costs.len()
     }
 
+    /// What the first sixteen bits say of the coins at these places.
     #[inline(always)]
-    fn read(&mut self) {}
-
-    #[inline(always)]
-    fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
+    pub(super) fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
         let mut costs = [0; COINS];
         for i in 0..COINS {
             costs[i] = self.costs[usize::from(places[i])];
         }
-        self.bits.decide(&costs, self.least, bits)
+        self.test.decide(&costs, self.least, bits)
     }
 
+    /// The same for the coins from `16·sixteen` on. Beyond the last one, anything.
     #[inline(always)]
-    fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes {
+    pub(super) fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes {
         let (sixteens, rest) = self.costs.as_chunks();
         match sixteens.get(sixteen) {
-            Some(costs) => self.bits.decide(costs, self.least, bits),
+            Some(costs) => self.test.decide(costs, self.least, bits),
             None => {
                 let mut costs = [self.least; COINS];
                 costs[..rest.len()].copy_from_slice(rest);
-                self.bits.decide(&costs, self.least, bits)
+                self.test.decide(&costs, self.least, bits)
             }
         }
     }
 
+    /// The exponent `a` of one of them.
     #[inline]
-    fn exponent(&self, place: usize) -> u64 {
+    pub(super) fn exponent(&self, place: usize) -> u64 {
         self.costs[place] - self.least
     }
 }
@@ -103,22 +85,18 @@ impl<'a, W: Words> FurtherWords<'a, W> {
 }
 
 impl ExpCoin {
-    /// The coins of candidates with these costs, of which none is below `least`.
+    /// The place of one of the coins that land heads, each of them as likely. There is a coin with
+    /// probability `exp(-(cost - least)/b)` for each cost; `least` is the smallest.
     #[inline]
-    pub(crate) fn by_costs<'a>(&self, costs: &'a [u64], least: u64) -> ByCosts<'a> {
-        ByCosts { bits: self.sixteen_bits(), costs, least }
-    }
-
-    /// The place of one of the coins that land heads, each of them as likely. Their exponents are over
-    /// the denominator of this one.
-    #[inline]
-    pub(crate) fn take_heads(
+    pub(crate) fn pick_heads(
         &self,
-        coins: &mut impl Coins,
-        flips: &mut Flips,
+        costs: &[u64],
+        least: u64,
+        flips: &mut AllFlips,
         words: &mut impl Words,
     ) -> usize {
-        Arch::new().dispatch(TakeHeads { coin: self, coins, flips, words })
+        let coins = Coins { test: self.quick_test(), costs, least };
+        Arch::new().dispatch(PickHeads { coin: self, coins, flips, words })
     }
 
     /// Goes on with one coin that these sixteen bits have not settled.
@@ -134,24 +112,22 @@ impl ExpCoin {
     }
 }
 
-/// [`ExpCoin::take_heads`], in whatever vector registers the machine has.
-struct TakeHeads<'a, C, W> {
+/// [`ExpCoin::pick_heads`], in whatever vector registers the machine has.
+struct PickHeads<'a, W> {
     coin: &'a ExpCoin,
-    coins: &'a mut C,
-    flips: &'a mut Flips,
+    coins: Coins<'a>,
+    flips: &'a mut AllFlips,
     words: &'a mut W,
 }
 
-impl<C: Coins, W: Words> WithSimd for TakeHeads<'_, C, W> {
+impl<W: Words> WithSimd for PickHeads<'_, W> {
     type Output = usize;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> usize {
         let Self { coin, coins, flips, words } = self;
-        // Before bits are drawn, so that they are drawn while memory answers.
-        coins.read();
-        let coins = &*coins;
-        let Some(visits) = Visits::draw(coins.count(), words) else {
+        let coins = &coins;
+        let Some(visits) = RandomVisits::draw(coins.count(), words) else {
             flips.draw(coins.count(), words);
             if !flips.settle(coins) {
                 flips.go_on(coin, coins, 0, &mut FurtherWords::new(words));
@@ -160,31 +136,31 @@ impl<C: Coins, W: Words> WithSimd for TakeHeads<'_, C, W> {
         };
         let looked = visits.look(coins);
         looked.first_heads(&[]).unwrap_or_else(|| {
-            LookFurther { coin, visits, looked, coins, flips, words }.take_heads()
+            LookFurther { coin, visits, looked, coins, flips, words }.pick_heads()
         })
     }
 }
 
 /// The same where sixteen bits have not found heads in the first round of visits.
-struct LookFurther<'a, C, W> {
+struct LookFurther<'a, W> {
     coin: &'a ExpCoin,
-    visits: Visits,
+    visits: RandomVisits,
     looked: Looked,
-    coins: &'a C,
-    flips: &'a mut Flips,
+    coins: &'a Coins<'a>,
+    flips: &'a mut AllFlips,
     words: &'a mut W,
 }
 
-impl<C: Coins, W: Words> LookFurther<'_, C, W> {
+impl<W: Words> LookFurther<'_, W> {
     #[cold]
     #[inline(never)]
-    fn take_heads(self) -> usize {
+    fn pick_heads(self) -> usize {
         Arch::new().dispatch(self)
     }
 
     /// The first heads of these visits, or one of all others that land heads.
     #[inline(always)]
-    fn flip(self, visits: [Visits; 2], looked: [Looked; 2]) -> usize {
+    fn flip(self, visits: [RandomVisits; 2], looked: [Looked; 2]) -> usize {
         let Self { coin, coins, flips, words, .. } = self;
         // These are drawn in any case, and before any further words, so that they are always the same.
         flips.draw(coins.count(), words);
@@ -219,7 +195,7 @@ impl<C: Coins, W: Words> LookFurther<'_, C, W> {
     }
 }
 
-impl<C: Coins, W: Words> WithSimd for LookFurther<'_, C, W> {
+impl<W: Words> WithSimd for LookFurther<'_, W> {
     type Output = usize;
 
     #[inline(always)]
@@ -237,38 +213,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
-    use crate::random::{
-        Given, RoundedUnit, Source, Stream, UnitExponent, uniform_below, uniform_below_starting,
-    };
-
-    /// Coins by numbers that are rounded at first, as a step has them.
-    struct ByRounded<'a> {
-        rounded: Vec<[u16; COINS]>,
-        least: u16,
-        unit: RoundedUnit,
-        exact: ByCosts<'a>,
-    }
-
-    impl Coins for ByRounded<'_> {
-        fn count(&self) -> usize {
-            self.exact.count()
-        }
-
-        fn read(&mut self) {}
-
-        fn look_at(&self, places: &[u16; COINS], bits: &[u64; 4]) -> Lanes {
-            let rounded = self.rounded.as_flattened();
-            self.unit.decide(&places.map(|place| rounded[usize::from(place)]), self.least, bits)
-        }
-
-        fn look_from(&self, sixteen: usize, bits: &[u64; 4]) -> Lanes {
-            self.unit.decide(&self.rounded[sixteen], self.least, bits)
-        }
-
-        fn exponent(&self, place: usize) -> u64 {
-            self.exact.exponent(place)
-        }
-    }
+    use crate::random::{Given, Source, Stream, uniform_below, uniform_below_starting};
 
     const VISITS: usize = 2 * COINS;
 
@@ -327,16 +272,15 @@ mod tests {
         (heads[chosen as usize], (None, passed_over))
     }
 
-    /// Which coin is taken is the same with sixteen at a time as with one after the other, by exact
-    /// costs, and by rounded ones with exact ones behind them.
+    /// Which coin is picked is the same with sixteen at a time as with one after the other.
     #[test]
     fn many_coins_are_many_single_coins() {
         let mut words = Source::seeded(13).words_for_tests();
-        let mut flips = Flips::default();
+        let mut flips = AllFlips::default();
         let mut ways = BTreeMap::new();
-        let (mut longer, mut by_rounded, mut longer_by_rounded) = (0, 0, 0);
+        let mut longer = 0;
         for round in 0..40_000 {
-            // Numbers of which sixteen bits are left when they are rounded, up to some nats.
+            // Costs of up to some nats, over denominators of many sizes.
             let shift = (words.word() % 12) as u32;
             let factor = 1 + (words.word() % 1_000) as u32;
             let nats = 1 + words.word() % 40;
@@ -365,46 +309,27 @@ mod tests {
 
             let mut given = Given(bits.words(n));
             let all = given.0.len();
-            let exact = coin.by_costs(&costs, least);
-            assert_eq!(
-                coin.take_heads(&mut { exact }, &mut flips, &mut given),
-                expected,
-                "{way:?}"
-            );
+            let picked = coin.pick_heads(&costs, least, &mut flips, &mut given);
+            assert_eq!(picked, expected, "{way:?}");
             longer += usize::from(all - given.0.len() > 8);
-
-            let unit = UnitExponent::new(factor, coin.denominator());
-            let Some(unit) = unit.and_then(|unit| RoundedUnit::new(unit, shift)) else { continue };
-            let mut rounded = vec![[0; COINS]; n.div_ceil(COINS)];
-            for (slot, d) in rounded.as_flattened_mut().iter_mut().zip(&numbers) {
-                *slot = (d >> shift) as u16;
-            }
-            let least = ((least / u64::from(factor)) >> shift) as u16;
-            let mut given = Given(bits.words(n));
-            let mut coins = ByRounded { rounded, least, unit, exact };
-            assert_eq!(coin.take_heads(&mut coins, &mut flips, &mut given), expected, "{way:?}");
-            by_rounded += 1;
-            longer_by_rounded += usize::from(all - given.0.len() > 8);
         }
         for way in [(Some(0), false), (Some(0), true), (Some(1), true), (None, true)] {
             assert!(ways[&way] > 500, "{ways:?}");
         }
-        assert!(by_rounded > 20_000, "{by_rounded}");
         assert!((5_000..35_000).contains(&longer), "{longer}");
-        assert!((5_000..by_rounded - 5_000).contains(&longer_by_rounded), "{longer_by_rounded}");
     }
 
     /// More than sixteen bits can number, of which only one can land heads.
     #[test]
     fn very_many_coins() {
         let mut words = Source::seeded(14).words_for_tests();
-        let mut flips = Flips::default();
+        let mut flips = AllFlips::default();
         let coin = ExpCoin::new(1 << 20);
         for (n, certain) in [(65_535, 40_000), (65_536, 65_535), (100_000, 70_123)] {
             let mut costs = vec![1 << 40; n];
             costs[certain] = 5;
-            let taken = coin.take_heads(&mut coin.by_costs(&costs, 5), &mut flips, &mut words);
-            assert_eq!(taken, certain);
+            let picked = coin.pick_heads(&costs, 5, &mut flips, &mut words);
+            assert_eq!(picked, certain);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Many coins, flipped together, and one of those that land heads.
 
-use super::heads::{Coins, FurtherWords};
-use super::sixteen_bits::{COINS, bits, quarters};
+use super::pick_heads::{Coins, FurtherWords};
+use super::quick_test::{COINS, bits, quarters};
 use super::{ExpCoin, Words, uniform_below_starting};
 
 /// All coins, flipped together: the first bits of each, and how they landed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Flips {
+pub(crate) struct AllFlips {
     coins: usize,
     words: Vec<[u64; 4]>,
     /// The word by which one of those that land heads is taken.
@@ -24,7 +24,7 @@ struct Sixteen {
     open: u16,
 }
 
-impl Flips {
+impl AllFlips {
     /// Draws the first sixteen bits of this many coins, and a word to choose by. Four coins share one
     /// word, and more than that is hardly ever needed.
     #[inline]
@@ -44,7 +44,7 @@ impl Flips {
 
     /// Settles the coins as far as sixteen bits do, and says whether that is all of them.
     #[inline(always)]
-    pub(super) fn settle(&mut self, coins: &impl Coins) -> bool {
+    pub(super) fn settle(&mut self, coins: &Coins<'_>) -> bool {
         let count = self.coins.div_ceil(COINS);
         let (sixteens, words) = (&mut self.sixteens[..count], &self.words[..count]);
         // The last sixteen may be fewer.
@@ -69,7 +69,7 @@ impl Flips {
     pub(super) fn go_on<W: Words>(
         &mut self,
         coin: &ExpCoin,
-        coins: &impl Coins,
+        coins: &Coins<'_>,
         from: usize,
         further: &mut FurtherWords<'_, W>,
     ) {

@@ -8,7 +8,7 @@ use super::StateId;
 
 /// Labels of states, each once.
 #[derive(Clone, Debug, Default)]
-pub struct Labels {
+pub struct StateLabels {
     text: String,
     ends: Vec<usize>,
     /// Open addressing with linear probing, at most half full; a power of two of places.
@@ -17,7 +17,7 @@ pub struct Labels {
 
 const FREE: u32 = u32::MAX;
 
-impl Labels {
+impl StateLabels {
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -61,7 +61,7 @@ impl Labels {
             return Err(StateId::new(self.slots[slot] as usize));
         }
         let state = StateId::new(self.len());
-        self.slots[slot] = state.0;
+        self.slots[slot] = state.index() as u32;
         self.text.push_str(label);
         self.ends.push(self.text.len());
         Ok(state)
@@ -146,7 +146,7 @@ mod tests {
     proptest! {
         #[test]
         fn labels_are_found_as_in_a_map(words in proptest::collection::vec(".{0,10}", 0..300)) {
-            let (mut labels, mut map) = (Labels::default(), HashMap::new());
+            let (mut labels, mut map) = (StateLabels::default(), HashMap::new());
             for word in &words {
                 let next = StateId::new(map.len());
                 let expected = *map.entry(word.clone()).or_insert(next);
@@ -155,7 +155,7 @@ mod tests {
             }
             let (text, ends, slots) = labels.parts();
             let parts = (text.to_owned(), ends.to_vec(), slots.to_vec());
-            let again = Labels::from_parts(parts.0, parts.1, parts.2);
+            let again = StateLabels::from_parts(parts.0, parts.1, parts.2);
             // Without a single label there is no table yet.
             let again = again.unwrap_or_default();
             for (word, &state) in &map {

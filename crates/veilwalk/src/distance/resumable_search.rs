@@ -1,4 +1,4 @@
-//! One search that goes only as far as it is asked to, and can be taken up again.
+//! A search that goes only as far as it is asked to, and can be resumed.
 //!
 //! A step needs the distances of a few candidates that are mostly near. So the search keeps what it
 //! has seen in a small hash table instead of a row for all states: its cost, and that of starting
@@ -11,13 +11,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::search::Edges;
+use super::Edges;
 use crate::chain::StateId;
 use crate::nats::Nats;
 
 /// The distances around one state, as far as they are known.
 #[derive(Debug, Default)]
-pub(super) struct Search {
+pub(super) struct ResumableSearch {
     seen: Seen,
     /// Distance and state in one number, so that comparing is cheap. A state whose distance has
     /// improved is in here more than once; the later ones are ignored.
@@ -28,7 +28,7 @@ fn queued(distance: Nats, state: StateId) -> Reverse<u64> {
     Reverse(u64::from(distance.units()) << 32 | state.index() as u64)
 }
 
-impl Search {
+impl ResumableSearch {
     /// Forgets everything and starts from another state.
     pub(super) fn restart(&mut self, origin: StateId) {
         self.seen.clear();

@@ -1,9 +1,9 @@
 //! Fixed streams of numbers, for making built-in and generated maps and nothing else.
 
 /// splitmix64: the same on every machine. Never for a release.
-pub(super) struct Numbers(pub(super) u64);
+pub(super) struct FixedNumbers(pub(super) u64);
 
-impl Numbers {
+impl FixedNumbers {
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

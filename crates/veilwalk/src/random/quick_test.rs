@@ -1,5 +1,5 @@
-//! What the first sixteen bits of a coin's uniform number say about `exp(-a/b)`, for sixteen coins at
-//! a time.
+//! The quick test of a coin: the first sixteen bits of its uniform number against `exp(-a/b)`, for
+//! sixteen coins at a time.
 //!
 //! `exp(-a/b) = 2^-h` with `h = (a/b)·log₂e`. One multiplication gives `h` as a fixed-point number; a
 //! polynomial gives two to the minus its fraction, and a shift does the rest. The result is
@@ -21,19 +21,6 @@
 //! The polynomial is off by between −4 and 6 units (a test looks at every fraction), and the last
 //! shift cuts less than one. Together: between −5 and 11, and the margin is 12. Beyond `h = 31` both
 //! the result and the probability are below a unit.
-//!
-//! # Rounded exponents
-//!
-//! The same can be said where an exponent is known only to lie within a unit on either side of a whole
-//! number `e` of units ([`RoundedUnit`]). Let a unit be `F` halvings of 2⁻¹⁵, `F < 2⁸`. The factor is
-//! `2ᵏ·F` rounded down to sixteen bits, so that `e·F` is never below the fixed-point `h`, and above it
-//! by less than one for the cut and a 2⁻¹⁵ part of itself for the factor; the latter is less than a
-//! unit in any probability, since `x·2⁻ˣ·ln 2 < 0.54`. The real exponent is within `F` of `e·F`. With
-//! `P = 2⁻ʰ`, the probability is between `P·2^(−(F+1)/2¹⁵) − 1` and `P·2^(F/2¹⁵)`, which is within
-//! `1.4·(F+1)` parts in 2¹⁶ of `P` and one unit more, as `(2^(F/2¹⁵) − 1)·2¹⁶ < 1.4·F` for these `F`.
-//! The result is between 5 below `P` and 6 above it. Rounded down, the product of the result with the
-//! slack, `1.4·(F+1)` or more, is short by less than two: together between −9 and 7, and the margin
-//! of 12 holds on top of that product.
 
 /// How far the result may be from `exp(-a/b)`, in units of 2⁻¹⁶.
 const MARGIN: u32 = 12;
@@ -45,18 +32,18 @@ const LOG2_E: u128 = 245_461_841_629_398_282_873_184_673_143_046_618_760;
 const FRACTION_BITS: u32 = 15;
 
 /// As many coins as are decided at once.
-pub(crate) const COINS: usize = 16;
+pub(super) const COINS: usize = 16;
 
 /// The way from exponents over one denominator to halvings.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SixteenBits {
+pub(super) struct QuickTest {
     shift: u32,
     /// `2⁴⁷·log₂e` over the shifted denominator, rounded down; zero for denominators that are too
     /// small or too large for this.
     factor: u32,
 }
 
-impl SixteenBits {
+impl QuickTest {
     /// For exponents over this denominator, which is not zero.
     pub(super) const fn new(denominator: u64) -> Self {
         let bits = u64::BITS - denominator.leading_zeros();
@@ -110,74 +97,13 @@ impl SixteenBits {
             let excess = if excess >> 32 == 0 { excess as u32 } else { u32::MAX };
             *halvings = ((u64::from(excess) * u64::from(self.factor)) >> 32) as u32;
         }
-        Lanes::new(&halvings, words, 0)
-    }
-}
-
-/// The way from rounded exponents to halvings: an exponent is known to be a whole number of units, or
-/// less than one unit above.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RoundedUnit {
-    /// A unit in halvings of 2⁻¹⁵, before `shift` bits are cut off: from 2¹⁵ to 2¹⁶, rounded down.
-    factor: u32,
-    shift: u32,
-    /// How much of a probability the rounding can move, in units of 2⁻¹⁶ of itself.
-    slack: u32,
-}
-
-impl RoundedUnit {
-    /// Where fewer bits than this are cut off, a unit is so large that it leaves too many coins open.
-    const LEAST_SHIFT: u32 = 8;
-
-    /// For exponents in units of `numerator·2^doublings / denominator`, none of them zero. `None` if
-    /// a unit is too large to be of use, or so small that the numbers do not fit.
-    #[inline]
-    pub(crate) fn new(exponent: UnitExponent, doublings: u32) -> Option<Self> {
-        let UnitExponent { factor, shift } = exponent;
-        let shift = shift.checked_sub(doublings)?;
-        if !(Self::LEAST_SHIFT..u32::BITS).contains(&shift) {
-            return None;
-        }
-        // 1.4 times the unit and one more, rounded up.
-        let slack = ((factor >> shift) + 2) * 1434 / 1024 + 1;
-        Some(Self { factor, shift, slack })
-    }
-
-    /// Coins with the probabilities `exp(-x)`, where `x` is the difference of a number that was
-    /// rounded down to these units and the one that was rounded down to `least`, the smallest.
-    #[inline(always)]
-    pub(crate) fn decide(self, rounded: &[u16; COINS], least: u16, words: &[u64; 4]) -> Lanes {
-        let mut halvings = [0u32; COINS];
-        for (halvings, rounded) in halvings.iter_mut().zip(rounded) {
-            let excess = u32::from(rounded.wrapping_sub(least));
-            *halvings = excess.wrapping_mul(self.factor).wrapping_shr(self.shift);
-        }
-        Lanes::new(&halvings, words, self.slack)
-    }
-}
-
-/// A fraction as a number of halvings: `factor·2^-(shift)` of them in units of 2⁻¹⁵.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct UnitExponent {
-    factor: u32,
-    shift: u32,
-}
-
-impl UnitExponent {
-    /// The exponent `numerator/denominator`. `None` if it is zero, above one, or too small to matter.
-    pub(crate) fn new(numerator: u32, denominator: u64) -> Option<Self> {
-        // In halvings over 2⁹⁶, rounded down by less than a relative 2⁻³².
-        let one = (LOG2_E / u128::from(denominator)) >> 31;
-        let halvings = one.checked_mul(numerator.into())?;
-        let bits = u128::BITS - halvings.leading_zeros();
-        let shift = (96 + 16 - FRACTION_BITS).checked_sub(bits)?;
-        (bits >= 16).then(|| Self { factor: (halvings >> (bits - 16)) as u32, shift })
+        Lanes::new(&halvings, words)
     }
 }
 
 /// What sixteen bits say of each coin.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lanes {
+pub(super) struct Lanes {
     /// A one for those that land heads for certain.
     pub(super) heads: [u8; COINS],
     /// A one for those that are open.
@@ -185,20 +111,18 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// For coins with these halvings, if each probability may be off by [`MARGIN`], and by `slack` in
-    /// units of 2⁻¹⁶ of itself.
+    /// For coins with these halvings, whose probabilities may be off by [`MARGIN`].
     #[inline(always)]
-    fn new(halvings: &[u32; COINS], words: &[u64; 4], slack: u32) -> Self {
+    fn new(halvings: &[u32; COINS], words: &[u64; 4]) -> Self {
         let beginnings = quarters(words);
         let (mut heads, mut open) = ([0u8; COINS], [0u8; COINS]);
         for i in 0..COINS {
             let probability = exp2_of_minus(halvings[i]);
-            let margin = MARGIN + (probability.wrapping_mul(slack) >> 16);
             // Heads for certain when the beginning and one are not above the result less the margin,
             // tails when the beginning is not below the result and the margin.
-            let above = u32::from(beginnings[i]) + margin;
+            let above = u32::from(beginnings[i]) + MARGIN;
             heads[i] = u8::from(above < probability);
-            open[i] = u8::from(above.wrapping_sub(probability) < 2 * margin);
+            open[i] = u8::from(above.wrapping_sub(probability) < 2 * MARGIN);
         }
         Self { heads, open }
     }
@@ -266,7 +190,7 @@ mod tests {
     }
 
     /// One coin, as if it were the only one.
-    fn decide(bits: SixteenBits, beginning: u16, a: u64) -> Option<bool> {
+    fn decide(bits: QuickTest, beginning: u16, a: u64) -> Option<bool> {
         let place = usize::from(beginning) % COINS;
         let least = u64::MAX - a;
         let mut costs = [least; COINS];
@@ -284,7 +208,7 @@ mod tests {
     /// Holds what sixteen bits decide against an enclosure in whole numbers, at the very thresholds.
     fn check(a: u64, b: u64) -> Result<(), TestCaseError> {
         let (low, high) = exp_enclosure(a, b, 120);
-        let bits = SixteenBits::new(b);
+        let bits = QuickTest::new(b);
         let expected = (-(a as f64) / b as f64).exp() * 65536.0;
         let mut undecided = 0;
         let around = expected as i64 - 40..=expected as i64 + 40;
@@ -324,7 +248,7 @@ mod tests {
 
     /// Holds single coins after some zeros against an enclosure, at the very thresholds.
     fn check_after_zeros(a: u64, b: u64, fewer: u32) -> Result<(), TestCaseError> {
-        let bits = SixteenBits::new(b);
+        let bits = QuickTest::new(b);
         let Some(most) = bits.whole_halvings(a) else { return Ok(()) };
         let zeros = most.saturating_sub(fewer);
         let (low, high) = exp_enclosure(a, b, (120 + zeros).into());
@@ -344,61 +268,9 @@ mod tests {
         Ok(())
     }
 
-    /// Holds what rounded numbers decide against enclosures of the smallest and the largest exponent
-    /// that they can stand for, at the very thresholds.
-    fn check_rounded(
-        numerator: u32,
-        denominator: u64,
-        doublings: u32,
-        least: u16,
-        excess: u16,
-    ) -> Result<bool, TestCaseError> {
-        let exponent = UnitExponent::new(numerator, denominator);
-        let Some(unit) = exponent.and_then(|exponent| RoundedUnit::new(exponent, doublings)) else {
-            return Ok(false);
-        };
-        // What lies between is less than one unit below the difference, or above.
-        let units = |count: u64| count << doublings;
-        let smallest = units(excess.into()).saturating_sub(units(1) - 1);
-        let largest = units(u64::from(excess) + 1) - 1;
-        let (_, high) = exp_enclosure(smallest * u64::from(numerator), denominator, 120);
-        let (low, _) = exp_enclosure(largest * u64::from(numerator), denominator, 120);
-        let nats = units(excess.into()) as f64 * f64::from(numerator) / denominator as f64;
-        let expected = ((-nats).exp() * 65536.0) as i64;
-        let wide = 40 + ((i64::from(unit.slack) * expected) >> 16);
-        let mut undecided = 0;
-        for number in expected - wide..=expected + wide {
-            let Ok(beginning) = u16::try_from(number) else { continue };
-            let word = u64::from(beginning) * 0x0001_0001_0001_0001;
-            let lanes = unit.decide(&[least + excess; COINS], least, &[word; 4]);
-            match (lanes.heads[3], lanes.open[3]) {
-                (1, 0) => prop_assert!((BigUint::from(beginning) + 1u8) << 104u8 <= low),
-                (0, 0) => prop_assert!(BigUint::from(beginning) << 104u8 >= high),
-                (0, 1) => undecided += 1,
-                other => panic!("{other:?}"),
-            }
-        }
-        prop_assert!(undecided <= 2 * wide - 40, "{undecided} of {wide} each way");
-        Ok(true)
-    }
-
-    #[test]
-    fn units_of_every_size() {
-        let mut of_use = 0;
-        for bits in 20..=63 {
-            for (numerator, doublings) in [(1, 0), (1, 9), (3, 16), (1 << 20, 5), (u32::MAX, 0)] {
-                for excess in [0, 1, 2, 100, 5_000, 40_000, u16::MAX] {
-                    let used = check_rounded(numerator, 1 << bits, doublings, 0, excess).unwrap();
-                    of_use += u32::from(used);
-                }
-            }
-        }
-        assert!(of_use > 300, "{of_use}");
-    }
-
     #[test]
     fn each_coin_has_a_place_of_its_own() {
-        let sixteen = SixteenBits::new(1 << 20);
+        let sixteen = QuickTest::new(1 << 20);
         for place in 0..COINS {
             let mut costs = [1 << 40; COINS];
             costs[place] = 7;
@@ -412,15 +284,6 @@ mod tests {
         fn thresholds_hold(nats in 0.0f64..14.0, b in 1u64.., fewer in 0u32..60) {
             let b = (b >> fewer).max(1);
             check((nats * b as f64) as u64, b)?;
-        }
-
-        /// At the scales and shifts of real tables.
-        #[test]
-        fn thresholds_hold_for_rounded_numbers(
-            numerator in 1u32..10_000, denominator in 1u64..1 << 20, doublings in 0u32..17,
-            least in 0u16..30_000, excess in 0u16..30_000
-        ) {
-            check_rounded(numerator, denominator << 20, doublings, least, excess)?;
         }
 
         #[test]
