@@ -88,6 +88,7 @@ pub(crate) fn listen() {
 }
 
 fn leave() -> ! {
+    veilwalk_ledger::settle(Duration::from_secs(5));
     remove_unfinished_files();
     terminal::stopped(&stopped());
     std::process::exit(STOPPED.into());

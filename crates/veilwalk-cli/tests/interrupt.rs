@@ -72,6 +72,29 @@ fn what_was_there_before_stays() {
     assert!(String::from_utf8_lossy(&done.stderr).contains("stays charged"));
 }
 
+/// Wherever a run is with its ledger when Ctrl-C comes: no journal and no temporary file stays.
+#[test]
+fn a_ledger_is_left_complete() {
+    let walks: String = (0..20_000).map(|walk| format!("w{walk},Baa\n")).collect();
+    let folder = Folder::with("walks.csv", format!("trajectory,state\n{walks}"));
+    let args = ["privatize", "walks.csv", "-o", "out.csv", "--ledger", "spent.ledger"];
+    for milliseconds in (10..250).step_by(10) {
+        let child = start(&folder, &[&args, &CREDIT[..]].concat());
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        interrupt(&child);
+        let done = child.wait_with_output().unwrap();
+        let message = String::from_utf8_lossy(&done.stderr);
+        // Either it was not listening yet, or it stopped, or it was faster.
+        assert!(matches!(done.status.code(), None | Some(0 | 130)), "{message}");
+        let expected = ["out.csv", "out.csv.manifest.json", "spent.ledger", "walks.csv"];
+        let files = folder.files();
+        let left: Vec<&String> =
+            files.keys().filter(|name| !expected.contains(&name.as_str())).collect();
+        assert!(left.is_empty(), "{left:?} after {milliseconds} ms: {message}");
+    }
+    folder.run(&["ledger", "show", "spent.ledger"]).success();
+}
+
 #[test]
 fn a_release_that_waits_for_input_stops_at_once() {
     let folder = Folder::new();

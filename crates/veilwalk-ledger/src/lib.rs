@@ -84,5 +84,5 @@ pub use ledger::{Kept, Ledger, Spending, is_server};
 #[cfg(feature = "migrate")]
 pub use old::{Migrated, migrate};
 pub use shown::shown;
-pub use sqlite::is_ledger;
+pub use sqlite::{is_ledger, settle};
 pub use window::{Window, WindowError};

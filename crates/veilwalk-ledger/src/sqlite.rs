@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::types::{FromSql, ValueRef};
@@ -59,6 +59,52 @@ static OPEN: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
 
 fn open_here() -> MutexGuard<'static, BTreeMap<PathBuf, usize>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The changes to ledgers' files that are under way in this process, and whether more may begin.
+struct Changes {
+    count: usize,
+    ending: bool,
+}
+
+static CHANGES: Mutex<Changes> = Mutex::new(Changes { count: 0, ending: false });
+static CHANGED: Condvar = Condvar::new();
+
+fn changes() -> MutexGuard<'static, Changes> {
+    CHANGES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A change that [`settle`] waits for until it is dropped.
+struct Change(());
+
+impl Change {
+    /// Waits for good if the program is about to end.
+    fn begin() -> Self {
+        let changes = CHANGED.wait_while(changes(), |changes| changes.ending);
+        changes.unwrap_or_else(PoisonError::into_inner).count += 1;
+        Self(())
+    }
+}
+
+impl Drop for Change {
+    fn drop(&mut self) {
+        changes().count -= 1;
+        CHANGED.notify_all();
+    }
+}
+
+/// Keeps this process from beginning another change to a ledger's file, for good, and waits for those
+/// that are under way. Call it right before the program is ended at once. Otherwise a journal or a
+/// temporary file may be left beside the ledger. (No charge is lost even then: the next run takes an
+/// unfinished change back.)
+///
+/// Gives up after `patience`, and says whether all changes were complete.
+pub fn settle(patience: Duration) -> bool {
+    let mut changes = changes();
+    changes.ending = true;
+    let waited = CHANGED.wait_timeout_while(changes, patience, |changes| changes.count > 0);
+    let (changes, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    changes.count == 0
 }
 
 /// What a file is, by its first bytes.
@@ -154,6 +200,7 @@ impl Sqlite {
             let folder = folder.display();
             return Err(Problem::Storage(format!("there is no folder {folder}; make it first")));
         }
+        let _change = Change::begin();
         let temporary = tempfile::Builder::new().prefix(".").suffix(".tmp").tempfile_in(folder);
         // SQLite must have the only handle on the file.
         let temporary = temporary.map_err(fail)?.into_temp_path();
@@ -188,8 +235,15 @@ impl Sqlite {
 
     fn run(&mut self, behavior: TransactionBehavior, work: Work<'_>) -> Result<(), Problem> {
         let transaction = self.connection().transaction_with_behavior(behavior).map_err(problem)?;
-        work(&mut &*transaction)?;
-        transaction.commit().map_err(problem)
+        // Nothing has been written yet, and other processes were waited for without holding this.
+        let _change = Change::begin();
+        match work(&mut &*transaction) {
+            Ok(()) => transaction.commit().map_err(problem),
+            Err(error) => {
+                drop(transaction);
+                Err(error)
+            }
+        }
     }
 }
 
@@ -433,4 +487,55 @@ fn row_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
         digest: row.get(11)?,
         checksum: row.get(12)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// In a process of its own, since nothing can be written after `settle`.
+    #[test]
+    fn a_program_that_ends_waits_for_what_is_being_written() {
+        const CHILD: &str = "VEILWALK_LEDGER_TEST_SETTLE";
+        if std::env::var_os(CHILD).is_none() {
+            let name = "sqlite::tests::a_program_that_ends_waits_for_what_is_being_written";
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+            let status = child.args([name, "--exact"]).env(CHILD, "1").status().unwrap();
+            assert_eq!(status.code(), Some(7), "the program ended by itself");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spent.ledger");
+        Sqlite::make(&path).unwrap();
+        let (begun, has_begun) = mpsc::channel();
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || {
+                let mut ledger = Sqlite::open(&path).unwrap();
+                ledger.write(&mut |_| {
+                    begun.send(()).unwrap();
+                    std::thread::sleep(Duration::from_millis(300));
+                    Ok(())
+                })
+            }
+        });
+        has_begun.recv().unwrap();
+        assert!(!settle(Duration::from_millis(20)), "the other thread still writes");
+        assert!(settle(Duration::from_secs(20)));
+        writer.join().unwrap().unwrap();
+        // Another change does not begin any more.
+        let (begun, has_begun) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut ledger = Sqlite::open(&path).unwrap();
+            let _ = ledger.write(&mut |_| {
+                begun.send(()).unwrap();
+                Ok(())
+            });
+        });
+        assert!(has_begun.recv_timeout(Duration::from_millis(200)).is_err());
+        drop(folder);
+        std::process::exit(7);
+    }
 }
