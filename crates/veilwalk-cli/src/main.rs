@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod own_walks;
 mod progress;
+mod remedy;
 mod terminal;
 
 use std::process::ExitCode;
@@ -53,6 +54,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| terminal::usage(&error));
+    veilwalk::remedy::word_remedies(remedy::as_flag);
     progress::listen();
     let outcome = match cli.command {
         Command::Demo(args) => command::demo::run(&args),

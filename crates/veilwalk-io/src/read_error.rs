@@ -8,6 +8,7 @@ use std::io;
 
 use thiserror::Error;
 use veilwalk::chain::{ChainError, InitialError, UnknownState};
+use veilwalk::remedy::Remedy;
 
 use crate::compression::{Compression, Damaged};
 use crate::model_file::ModelProblem;
@@ -227,7 +228,7 @@ pub enum ReadErrorKind {
     )]
     ManifestFormat(u32),
     /// Text that is not a mechanism.
-    #[error("this is not a mechanism file: {0}; write one with `veilwalk tune -o FILE`")]
+    #[error("this is not a mechanism file: {0}; write one with {how}", how = Remedy::WriteMechanism)]
     NotAMechanism(String),
     /// A mechanism file of another version.
     #[error("the mechanism file has format {0}; this version of veilwalk reads format 1")]
@@ -235,16 +236,17 @@ pub enum ReadErrorKind {
     /// A mechanism file that does not say what was written.
     #[error(
         "the file was changed or damaged: its checksum is not that of what it says; write it again with \
-         `veilwalk tune -o FILE`, or take the checksum out if you changed the file yourself"
+         {}, or take the checksum out if you changed the file yourself",
+        Remedy::WriteMechanism
     )]
     DamagedMechanism,
     /// A compiled model that cannot be used.
-    #[error("{0}; compile it again with `veilwalk chain compile CHAIN -o MODEL`")]
+    #[error("{0}; compile it again with {how}", how = Remedy::CompileModel)]
     Model(ModelProblem),
     /// A column that the header does not have.
     #[error(
         "there is no column {column:?} for {role}; the columns are {}; name one with {}{}",
-        listed(.found), .role.flag(), header_advice(.found)
+        listed(.found), .role.remedy(), header_advice(.found)
     )]
     MissingColumn {
         /// The column that was asked for.
@@ -258,7 +260,7 @@ pub enum ReadErrorKind {
     #[error(
         "the column {column:?} is asked for as {first} and again as {second}; name \
          another with {}",
-        .second.flag()
+        .second.remedy()
     )]
     ColumnTwice {
         /// The column.
@@ -341,9 +343,9 @@ pub enum ReadErrorKind {
     #[error(
         "the walk {name:?} goes on after it has ended; {}",
         if *.one_row {
-            "put the states of each walk into one row"
+            "put the states of each walk into one row".to_owned()
         } else {
-            "bring the rows of each walk together, or leave out --grouped"
+            format!("bring the rows of each walk together, or leave out {}", Remedy::NotGrouped)
         }
     )]
     WalkAgain {

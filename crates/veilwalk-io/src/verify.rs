@@ -13,6 +13,7 @@ use thiserror::Error;
 use veilwalk::analysis::tune::name_of;
 use veilwalk::guarantee::{Cover, Watch};
 use veilwalk::mechanism::{BlockError, BlockLength, BlockMechanism, Unit};
+use veilwalk::remedy::Remedy;
 use veilwalk::{Chain, Design, Model, Preset, Promise, ReleaseId, StateId};
 
 use crate::making::MakingError;
@@ -41,7 +42,8 @@ pub enum VerifyError {
     /// A release without a manifest.
     #[error(
         "{file}: there is no manifest of this release; it was looked for at {manifest}, where \
-         `veilwalk privatize -o` writes it. Bring both files together, under the names they had"
+         {} writes it. Bring both files together, under the names they had",
+        Remedy::WriteManifest
     )]
     NoManifest {
         /// The release.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use thiserror::Error;
+use veilwalk::remedy::Remedy;
 
 /// Why something could not be written: where to, and what is wrong.
 ///
@@ -98,7 +99,8 @@ pub enum WriteErrorKind {
     /// A kept column that would be confused with one of the release's own.
     #[error(
         "the column {0:?} cannot be kept: the release has a column of that name; rename it in the \
-         input, or keep another with --keep"
+         input, or keep another with {how}",
+        how = Remedy::KeepColumns
     )]
     ColumnTaken(String),
     /// Not one value for each kept column.

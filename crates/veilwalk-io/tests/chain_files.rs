@@ -164,7 +164,7 @@ fn matrices_that_are_not_square() {
 #[test]
 fn tables_that_are_no_chain() {
     refused("from,to,count\n", None, &["no transitions"]);
-    refused(",a,b\na,0.5,0.4\nb,1,0\n", None, &["\"a\"", "0.900000000", "--normalize"]);
+    refused(",a,b\na,0.5,0.4\nb,1,0\n", None, &["\"a\"", "0.900000000", "RowSums::Rescale"]);
     refused("from,to,count\na,b,1\n", None, &["\"b\"", "no way out"]);
     refused("from,to,count\na,b,1\nb,b,1\n", None, &["cannot be reached"]);
 }

@@ -80,7 +80,7 @@ fn columns_that_cannot_be_kept() {
         let kept: Vec<String> = kept.iter().map(|&c| c.to_owned()).collect();
         let error = ReleaseWriter::new(Vec::new(), "out.csv", WalkFormat::Csv, &kept).unwrap_err();
         assert!(error.to_string().starts_with("out.csv: the column"), "{error}");
-        assert!(error.to_string().contains("--keep"), "{error}");
+        assert!(error.to_string().contains("::keep"), "{error}");
     }
     for format in [WalkFormat::Csv, WalkFormat::Ndjson] {
         let mut writer = release(format, &["a"]);

@@ -101,18 +101,18 @@ fn no_rows_are_no_walks_but_no_header_is_an_error() {
 }
 
 #[test]
-fn missing_columns_are_named_with_the_flag() {
+fn missing_columns_are_named_with_the_setting() {
     let text = "id,when,place\n1,8,home\n";
-    let words = ["\"trajectory\"", "\"id\", \"when\", \"place\"", "--trajectory-column"];
+    let words = ["\"trajectory\"", "\"id\", \"when\", \"place\"", "trajectory_column"];
     refused(text, WalkOptions::default(), Some(1), &words);
     let mut options = WalkOptions { trajectory_column: "id".into(), ..Default::default() };
-    refused(text, options.clone(), Some(1), &["\"state\"", "--state-column"]);
+    refused(text, options.clone(), Some(1), &["\"state\"", "state_column"]);
     options.state_column = "place".into();
     options.keep.push("speed".into());
-    refused(text, options, Some(1), &["\"speed\"", "--keep"]);
+    refused(text, options, Some(1), &["\"speed\"", "::keep"]);
 
     let json = "{\"trajectory\":1,\"state\":2}\n{\"trajectory\":1,\"place\":2}\n";
-    let words = ["\"state\"", "\"place\", \"trajectory\"", "--state-column"];
+    let words = ["\"state\"", "\"place\", \"trajectory\"", "state_column"];
     refused(json, WalkOptions::default(), Some(2), &words);
     let twice = "trajectory,state,state\n";
     refused(twice, WalkOptions::default(), Some(1), &["columns 2 and 3", "\"state\""]);
@@ -122,7 +122,7 @@ fn missing_columns_are_named_with_the_flag() {
 fn the_states_themselves_cannot_be_kept() {
     let text = "trajectory,state\n1,a\n";
     for column in ["state", " state "] {
-        refused(text, keeping(&[column]), None, &["as the state", "--keep"]);
+        refused(text, keeping(&[column]), None, &["as the state", "::keep"]);
     }
     refused(text, keeping(&["trajectory"]), None, &["as the trajectory"]);
     refused(text, keeping(&["x", "x"]), None, &["\"x\"", "again"]);

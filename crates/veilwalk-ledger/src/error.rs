@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 use veilwalk::rational::Rational;
+use veilwalk::remedy::Remedy;
 
 use crate::entry::hex;
 use crate::window::Window;
@@ -21,15 +22,18 @@ pub struct LedgerError {
 #[non_exhaustive]
 pub enum Problem {
     /// No such file.
-    #[error("there is no such ledger; a release with --ledger makes it")]
+    #[error("there is no such ledger; {} makes it", Remedy::ReleaseWithLedger)]
     Missing,
     /// Another kind of file.
-    #[error("this is not a ledger; name one that a release with --ledger has made, or a new file")]
+    #[error(
+        "this is not a ledger; name one that {} has made, or a new file",
+        Remedy::ReleaseWithLedger
+    )]
     NotALedger,
     /// The first format.
     #[error(
-        "this ledger has the format of an earlier version; `veilwalk ledger migrate OLD -o NEW` makes \
-         one that this version reads"
+        "this ledger has the format of an earlier version; {} makes one that this version reads",
+        Remedy::MigrateLedger
     )]
     OldFormat,
     /// Somebody else would not let go of it.

@@ -170,7 +170,7 @@ mod tests {
         old_ledger(&old, "radius 1 nats");
         let refused = Ledger::open(&old).unwrap_err();
         assert!(matches!(refused.problem, Problem::OldFormat));
-        assert!(refused.to_string().contains("veilwalk ledger migrate"), "{refused}");
+        assert!(refused.to_string().contains("migrate makes one"), "{refused}");
         let migrated = migrate(&old, &new).unwrap();
         assert_eq!((migrated.walks, migrated.unit.to_string()), (2, "radius 1 nat".to_owned()));
         assert!(migrate(&old, &new).is_err(), "nothing is written over");

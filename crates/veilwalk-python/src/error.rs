@@ -5,6 +5,7 @@ use std::fmt::Display;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use veilwalk::remedy::Remedy;
 
 create_exception!(veilwalk, VeilwalkError, PyValueError, "Anything that veilwalk refuses.");
 create_exception!(veilwalk, ChainError, VeilwalkError, "Something that is not a chain.");
@@ -45,44 +46,44 @@ create_exception!(
     "A session that is closed, not started, or saved under something else."
 );
 
-/// A message of the library, with what is done in Python in place of what the command line calls for.
-pub(crate) fn in_python(message: impl Display) -> String {
-    const WORDS: [(&str, &str); 8] = [
-        (
-            "`veilwalk ledger migrate OLD -o NEW`",
-            "the command `veilwalk ledger migrate OLD -o NEW`",
-        ),
-        ("--normalize", "normalize=True"),
-        ("--largest-component", "largest_component=True"),
-        ("`head -c 32 /dev/urandom`", "secrets.token_bytes(32)"),
-        ("a release with --ledger", "a release with ledger="),
-        ("`veilwalk tune -o FILE`", "Mechanism.save"),
-        ("`veilwalk chain compile CHAIN -o MODEL`", "Chain.compile"),
-        ("`veilwalk privatize -o` writes it", "Mechanism.write_manifest writes it"),
-    ];
-    WORDS.into_iter().fold(message.to_string(), |text, (from, to)| text.replace(from, to))
+/// What helps against an error, in Python.
+pub(crate) fn as_keyword(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Normalize => "normalize=True",
+        Remedy::LargestComponent => "largest_component=True",
+        Remedy::NewSecret => "secrets.token_bytes(32)",
+        Remedy::CompileModel => "Chain.compile",
+        Remedy::WriteMechanism => "Mechanism.save",
+        Remedy::ReleaseWithLedger => "a release with ledger=",
+        Remedy::MigrateLedger => "the command `veilwalk ledger migrate OLD -o NEW`",
+        Remedy::WriteManifest => "Mechanism.write_manifest",
+        Remedy::TrajectoryColumn => "trajectory=",
+        Remedy::StateColumn => "state=",
+        Remedy::KeepColumns => "keep=",
+        _ => "another argument (see help())",
+    }
 }
 
 pub(crate) fn chain_error(error: impl Display) -> PyErr {
-    ChainError::new_err(in_python(error))
+    ChainError::new_err(error.to_string())
 }
 
 pub(crate) fn parameter_error(error: impl Display) -> PyErr {
-    ParameterError::new_err(in_python(error))
+    ParameterError::new_err(error.to_string())
 }
 
 pub(crate) fn walk_error(error: impl Display) -> PyErr {
-    WalkError::new_err(in_python(error))
+    WalkError::new_err(error.to_string())
 }
 
 pub(crate) fn session_error(error: impl Display) -> PyErr {
-    SessionError::new_err(in_python(error))
+    SessionError::new_err(error.to_string())
 }
 
 pub(crate) fn ledger_error(error: impl Display) -> PyErr {
-    LedgerError::new_err(in_python(error))
+    LedgerError::new_err(error.to_string())
 }
 
 pub(crate) fn release_error(error: impl Display) -> PyErr {
-    ReleaseFileError::new_err(in_python(error))
+    ReleaseFileError::new_err(error.to_string())
 }

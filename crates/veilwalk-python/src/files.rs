@@ -19,15 +19,14 @@ use veilwalk_ledger::{Ledger, Limit, Terms, Window, is_ledger};
 use crate::chain::Chain;
 use crate::choice::Asked;
 use crate::error::{
-    ParameterError, VeilwalkError, chain_error, in_python, ledger_error, parameter_error,
-    release_error,
+    ParameterError, VeilwalkError, chain_error, ledger_error, parameter_error, release_error,
 };
 use crate::interrupt;
 use crate::mechanism::{Mechanism, to_value};
 use crate::release::{drawn_release_id, parsed_release_id};
 
 fn file_error(error: impl std::fmt::Display) -> PyErr {
-    VeilwalkError::new_err(in_python(error))
+    VeilwalkError::new_err(error.to_string())
 }
 
 /// Refuses to write over what nothing could bring back.

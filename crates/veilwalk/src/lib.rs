@@ -37,6 +37,7 @@ pub mod model;
 pub mod nats;
 pub mod random;
 pub mod rational;
+pub mod remedy;
 pub mod session;
 mod state;
 pub mod storage;

@@ -16,6 +16,7 @@ use crate::distance::{
 use crate::mechanism::cell::{self, Calibration, CellScale};
 use crate::mechanism::{Design, Promise};
 use crate::nats::Nats;
+use crate::remedy::Remedy;
 
 /// A chain with the distances between its states.
 #[derive(Debug)]
@@ -45,7 +46,8 @@ pub trait Origin: std::fmt::Debug + Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{0}: the model was changed in place while it was in use, so nothing more is released with it; \
-     write it again with `veilwalk chain compile CHAIN -o MODEL`, which replaces the file, and start anew"
+     write it again with {how}, which replaces the file, and start anew",
+    how = Remedy::CompileModel
 )]
 pub struct ModelChanged(pub String);
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use veilwalk::remedy::Remedy;
+
 use super::WalkFormat;
 use crate::read_error::ReadErrorKind;
 
@@ -72,13 +74,13 @@ pub enum ColumnRole {
 }
 
 impl ColumnRole {
-    /// The flag of the command that names the column.
+    /// What names the column.
     #[must_use]
-    pub fn flag(self) -> &'static str {
+    pub fn remedy(self) -> Remedy {
         match self {
-            Self::Trajectory => "--trajectory-column",
-            Self::State => "--state-column",
-            Self::Kept => "--keep",
+            Self::Trajectory => Remedy::TrajectoryColumn,
+            Self::State => Remedy::StateColumn,
+            Self::Kept => Remedy::KeepColumns,
         }
     }
 }

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::{Chain, Initial, StateId, StateLabels, structure};
 use crate::nats::Nats;
+use crate::remedy::Remedy;
 
 /// What the numbers given for transitions are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +99,8 @@ pub enum ChainError {
     /// A row of probabilities that does not sum to one.
     #[error(
         "the probabilities out of {state:?} sum to {sum:.9}, not to 1; correct them, or rescale \
-         every row with --normalize"
+         every row with {}",
+        Remedy::Normalize
     )]
     RowSum {
         /// The state whose row it is.
@@ -109,7 +111,8 @@ pub enum ChainError {
     /// A state that cannot be left.
     #[error(
         "the state {0:?} has no way out; add a transition from it (to itself, if it is final), or \
-         keep only the part of the chain that can be walked forever with --largest-component"
+         keep only the part of the chain that can be walked forever with {how}",
+        how = Remedy::LargestComponent
     )]
     NoWayOut(String),
     /// A state with more ways out than a step can choose from.
@@ -127,7 +130,8 @@ pub enum ChainError {
     /// Some state cannot be reached from another.
     #[error(
         "the state {to:?} cannot be reached from {from:?}; add the missing transitions, or keep \
-         the largest part whose states all reach each other with --largest-component"
+         the largest part whose states all reach each other with {}",
+        Remedy::LargestComponent
     )]
     NotIrreducible {
         /// A state from which `to` cannot be reached.

@@ -48,6 +48,7 @@ use thiserror::Error;
 
 use super::fork_check::Process;
 use super::{Forked, ReleaseId, Words};
+use crate::remedy::Remedy;
 use crate::state::StateId;
 
 /// A running ChaCha20 stream of words.
@@ -80,8 +81,9 @@ pub struct Secret([u8; 32]);
 /// A secret with too few bytes to be one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the secret has {found} bytes, and at least {} are needed; make one with `head -c 32 /dev/urandom`",
-    Secret::LEAST_BYTES
+    "the secret has {found} bytes, and at least {} are needed; make one with {}",
+    Secret::LEAST_BYTES,
+    Remedy::NewSecret
 )]
 pub struct SecretTooShort {
     /// How many bytes there are.

@@ -1,0 +1,21 @@
+//! What helps against an error, in flags.
+
+use veilwalk::remedy::Remedy;
+
+pub(crate) fn as_flag(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Normalize => "--normalize",
+        Remedy::LargestComponent => "--largest-component",
+        Remedy::NewSecret => "`head -c 32 /dev/urandom`",
+        Remedy::CompileModel => "`veilwalk chain compile CHAIN -o MODEL`",
+        Remedy::WriteMechanism => "`veilwalk tune -o FILE`",
+        Remedy::ReleaseWithLedger => "a release with --ledger",
+        Remedy::MigrateLedger => "`veilwalk ledger migrate OLD -o NEW`",
+        Remedy::WriteManifest => "`veilwalk privatize -o`",
+        Remedy::TrajectoryColumn => "--trajectory-column",
+        Remedy::StateColumn => "--state-column",
+        Remedy::KeepColumns => "--keep",
+        Remedy::NotGrouped => "--grouped",
+        _ => "another setting (see --help)",
+    }
+}

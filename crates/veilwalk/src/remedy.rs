@@ -1,0 +1,74 @@
+//! What a user can do about an error, in the words of whoever talks to the user.
+//!
+//! A library does not know whether it is called by the command, from Python or by another program, so its
+//! messages name no flag. Where a message says what helps, it holds a [`Remedy`]. A program that talks
+//! to users sets its own words once, when it starts, with [`word_remedies`]: flags for the command,
+//! keyword arguments for Python. Without that, the words are for Rust programmers.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+/// Something that helps against an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Scale every row of a chain so that it sums to one.
+    Normalize,
+    /// Keep only the largest part of a chain whose states all reach each other.
+    LargestComponent,
+    /// Make a secret that is long enough.
+    NewSecret,
+    /// Compile a chain to a model file.
+    CompileModel,
+    /// Write a mechanism file.
+    WriteMechanism,
+    /// Release with a ledger, which makes one.
+    ReleaseWithLedger,
+    /// Make a ledger of the present format from one of an earlier format.
+    MigrateLedger,
+    /// Release to a file, which writes a manifest beside it.
+    WriteManifest,
+    /// Say which column holds the names of the walks.
+    TrajectoryColumn,
+    /// Say which column holds the states.
+    StateColumn,
+    /// Say which columns are carried over into the release.
+    KeepColumns,
+    /// Leave out the promise that the rows of each walk stand together.
+    NotGrouped,
+}
+
+static WORDS: OnceLock<fn(Remedy) -> &'static str> = OnceLock::new();
+
+/// Sets the words for remedies in all messages of this process. Only the first call counts.
+pub fn word_remedies(words: fn(Remedy) -> &'static str) {
+    let _ = WORDS.set(words);
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match WORDS.get() {
+            Some(words) => words(*self),
+            None => self.for_rust(),
+        })
+    }
+}
+
+impl Remedy {
+    fn for_rust(self) -> &'static str {
+        match self {
+            Self::Normalize => "RowSums::Rescale",
+            Self::LargestComponent => "Scope::LargestComponent",
+            Self::NewSecret => "32 random bytes from the operating system",
+            Self::CompileModel => "write_model",
+            Self::WriteMechanism => "MechanismFile::write",
+            Self::ReleaseWithLedger => "Ledger::open",
+            Self::MigrateLedger => "migrate",
+            Self::WriteManifest => "a Manifest",
+            Self::TrajectoryColumn => "WalkOptions::trajectory_column",
+            Self::StateColumn => "WalkOptions::state_column",
+            Self::KeepColumns => "WalkOptions::keep",
+            Self::NotGrouped => "the promise that they are",
+        }
+    }
+}
