@@ -445,7 +445,7 @@ def test_parameters_of_other_types() -> None:
 
 def test_files_of_another_kind(tmp_path: pathlib.Path) -> None:
     CREDIT.compile(tmp_path / "model")
-    with pytest.raises(vw.ParameterError, match="not a mechanism file: it is not a text"):
+    with pytest.raises(vw.ParameterError, match="not a mechanism file: it is not text"):
         vw.Mechanism.read(tmp_path / "model", CREDIT)
     with pytest.raises(vw.LedgerError, match="there is no folder"):
         vw.Ledger(tmp_path / "none" / "ledger").charge(M, ["a"])

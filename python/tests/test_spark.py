@@ -232,7 +232,7 @@ def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit
             lambda: veilwalk.spark.privatize(
                 df.selectExpr("*", "1.5 as x"), sharp, key=KEY, release_id=ID, state="x"
             ),
-            "give texts or whole numbers",
+            "give strings or integers",
         ),
     ]
     for call, message in refused:

@@ -1,4 +1,4 @@
-"""Share walks on a Markov chain without giving the real ones away.
+"""Share walks on a Markov chain without revealing the real ones.
 
 While a sensitive walk happens (a trip, a path through a site, a firm's ratings), veilwalk releases
 another in its place, state by state: differentially private, feasible under the chain, and close to

@@ -26,10 +26,10 @@ def label_text(value: object) -> str:
     text = text_or_digits(value)
     if text is None:
         kind = type(value).__name__
-        raise ChainError(f"a label of type {kind}; a state is labelled by a text or a whole number")
+        raise ChainError(f"a label of type {kind}; a state is labelled by a string or an integer")
     if not is_unicode(text):
         raise ChainError(
-            f"the label {text!r} is not Unicode; a state is labelled by a text or a whole number"
+            f"the label {text!r} is not Unicode; a state is labelled by a string or an integer"
         )
     return text
 
@@ -351,7 +351,7 @@ class Chain:
         seed: int | None = None,
         states: Literal["labels", "numbers"] = "labels",
     ) -> list[list[str]] | npt.NDArray[np.int64]:
-        """Draws walks of the chain itself, each of so many steps after its start: what real walks would be
+        """Draws walks of the chain itself, each of this many steps after its start: what real walks would be
         if the chain were right, and nobody's.
 
         They start at `start`, or at a state of the initial distribution. With `states="numbers"` they come

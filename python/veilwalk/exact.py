@@ -1,4 +1,4 @@
-"""Exact parameters, 0.1 means one tenth; and what may be a text or a whole number."""
+"""Exact parameters, 0.1 means one tenth; and what may be a string or an integer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def exact_text(name: str, value: Exact) -> str:
         except (TypeError, ValueError):
             kind = type(value).__name__
             raise ParameterError(
-                f"{name}: a value of type {kind} is not a number; give a number, or a text such as "
+                f"{name}: a value of type {kind} is not a number; give a number, or a string such as "
                 f'"0.5" or "1/3"'
             ) from None
     number = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
@@ -78,7 +78,7 @@ def text_or_digits(value: object) -> str | None:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written down: half of a pair of surrogates cannot.
+    """Whether a string can be written down: half of a pair of surrogates cannot.
 
     >>> is_unicode("søl"), is_unicode("\\ud800")
     (True, False)
@@ -91,7 +91,7 @@ def is_unicode(text: str) -> bool:
 
 
 def path_text(name: str, value: object) -> str:
-    """A path as a text.
+    """A path as a string.
 
     >>> path_text("ledger", b"spent.ledger")
     'spent.ledger'
@@ -125,5 +125,5 @@ def whole_number(name: str, value: object, least: int) -> int:
 
 
 def fraction(text: str) -> Fraction:
-    """The value of a text that the library wrote."""
+    """The value of a string that the library wrote."""
     return Fraction(text)

@@ -126,9 +126,9 @@ def name_text(value: object) -> str:
     text = text_or_digits(value)
     if text is None:
         kind = type(value).__name__
-        raise WalkError(f"a name of type {kind}; a walk is named by a text or a whole number")
+        raise WalkError(f"a name of type {kind}; a walk is named by a string or an integer")
     if not is_unicode(text):
-        raise WalkError(f"the name {text!r} is not Unicode; a walk is named by a text or a whole number")
+        raise WalkError(f"the name {text!r} is not Unicode; a walk is named by a string or an integer")
     return text
 
 
@@ -156,7 +156,7 @@ def different(names: list[str]) -> list[str]:
 
 
 def block_text(block: object) -> str | None:
-    """The length of blocks as a text: a number of steps, or `all`."""
+    """The length of blocks as a string: a number of steps, or `all`."""
     if block is None:
         return None
     text = text_or_digits(block)

@@ -85,7 +85,7 @@ class Mechanism:
             ("calibrate", calibrate),
         ):
             if not isinstance(value, str) and (parameter == "name" or value is not None):
-                raise ParameterError(f"{parameter}: {value!r} is not a text")
+                raise ParameterError(f"{parameter}: {value!r} is not a string")
         if substitutions is not None:
             substitutions = whole_number("substitutions", substitutions, 1)
         self.chain = chain
@@ -436,7 +436,7 @@ class Mechanism:
         person: object = None,
         allow_vacuous: bool = False,
     ) -> Session | BlockSession:
-        """A session for one walk, released while it happens; with `block`, so many steps at a time. With a
+        """A session for one walk, released while it happens; with `block`, this many steps at a time. With a
         key, every walk needs a name of its own, and the session draws a `release_id` unless one is given (its
         attribute `release_id` tells). With a `ledger` the walk is charged epsilon here, and there is no
         session if its `person` (the walk itself, if not given) would spend more than the `budget`. A
@@ -525,7 +525,7 @@ class Mechanism:
     ) -> analysis.Analysis:
         """How good releases are: closeness, entropy, drift, bounds, exact where nothing else is said.
 
-        Figures are averages over the chain's own walks of so many steps, which tells nothing about real
+        Figures are averages over the chain's own walks of this many steps, which tells nothing about real
         ones: from `start`, with releases that start there too, or else from the initial distribution. With
         `real`, walks as `privatize` takes them, they are about those, and NOT protected; `unknown_state` is
         that of `privatize`, for them. With `block` they are about releases in blocks: exact for `real` walks,

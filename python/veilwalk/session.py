@@ -117,7 +117,7 @@ class Session(_OneWalk):
     >>> again.last == released[-1]
     True
 
-    With a key, a step that is made again from the same bytes with the same real state repeats itself. Without
+    With a key, a step that is repeated from the same bytes with the same real state repeats itself. Without
     one it is a second release of that step. With a key and *another* real state the two answers together
     would show that the states differ: do not do that.
     """
@@ -188,7 +188,7 @@ class Session(_OneWalk):
         return self._native.start(real)
 
     def step(self, real: State) -> State:
-        """Releases the state that answers the next real one: a text for a text, an integer for an
+        """Releases the state that answers the next real one: a string for a string, an integer for an
         integer."""
         return self._native.step(real)
 

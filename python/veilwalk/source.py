@@ -28,7 +28,7 @@ def source(key: bytes | None, seed: int | None, release_id: str | None = None) -
     if release_id is not None and not isinstance(release_id, str):
         raise ParameterError(
             f"release_id: a value of type {type(release_id).__name__}; give the 32 hexadecimal digits of "
-            "the run to repeat, as a text"
+            "the run to repeat, as a string"
         )
     if release_id is not None and key is None and seed is None:
         raise ParameterError(

@@ -142,7 +142,7 @@ def _check_types(df: DataFrame, trajectory: str, step: str | None, state: str) -
             kind = kind.elementType
         if not isinstance(kind, (types.StringType, *whole)):
             raise WalkError(
-                f"column {name!r}: the type is {kind.simpleString()}; give texts or whole numbers"
+                f"column {name!r}: the type is {kind.simpleString()}; give strings or integers"
             )
     if step is not None:
         times = (types.TimestampType, types.TimestampNTZType, types.DateType)

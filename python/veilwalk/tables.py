@@ -417,11 +417,11 @@ class Pandas(Tables):
         except OverflowError:
             raise WalkError(f"column {name!r}: a whole number of more than 64 bits") from None
         except UnicodeEncodeError:
-            raise WalkError(f"column {name!r}: a text that is not Unicode") from None
+            raise WalkError(f"column {name!r}: a string that is not Unicode") from None
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             kinds = sorted({type(value).__name__ for value in column if value is not None})
             raise WalkError(
-                f"column {name!r}: values of type {' and '.join(kinds)}; give texts or whole numbers in "
+                f"column {name!r}: values of type {' and '.join(kinds)}; give strings or integers in "
                 f"one kind ({error})"
             ) from None
 

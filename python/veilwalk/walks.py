@@ -107,7 +107,7 @@ def _numpy(array: Any, how: How) -> Any:
         return released.astype(array.dtype).reshape(array.shape if array.ndim == 2 else -1)
     if array.dtype.kind not in "UOT":
         raise WalkError(
-            f"an array of type {array.dtype}; states are texts or whole numbers, as labels or with "
+            f"an array of type {array.dtype}; states are strings or integers, as labels or with "
             'states="numbers" as places'
         )
     if array.ndim == 1 and isinstance(array[0], list | tuple | np.ndarray):

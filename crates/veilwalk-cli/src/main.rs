@@ -16,7 +16,7 @@ const RULES: &str = "\
 Files: -o replaces a file of that name once the new one is complete, and warns of it beforehand. A \
 file that is read, a ledger and a manifest are never replaced.";
 
-/// Share walks on a Markov chain without giving the real ones away.
+/// Share walks on a Markov chain without revealing the real ones.
 ///
 /// While a sensitive walk happens (a trip, a path through a site, a firm's ratings), veilwalk
 /// releases another in its place, state by state: differentially private, feasible under the chain,

@@ -187,7 +187,7 @@ impl MechanismFile {
         let name = path.display().to_string();
         let fail = |kind| ReadError::new(name.as_str(), None, kind);
         let bytes = std::fs::read(path).map_err(|e| fail(ReadErrorKind::from_io(e)))?;
-        let no_text = |_| fail(ReadErrorKind::NotAMechanism("it is not a text".to_owned()));
+        let no_text = |_| fail(ReadErrorKind::NotAMechanism("it is not text".to_owned()));
         let text = String::from_utf8(bytes).map_err(no_text)?;
         let malformed = |error: serde_json::Error| {
             let line = Some(error.line() as u64).filter(|&line| line > 0);

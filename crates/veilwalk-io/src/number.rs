@@ -21,7 +21,7 @@ impl Quantity {
     /// Every whole number up to this one is exact as a 64-bit floating-point number.
     const LARGEST_COUNT: f64 = (1u64 << 53) as f64;
 
-    /// Reads a number of this kind. Spaces around it are let pass.
+    /// Reads a number of this kind. Spaces around it are ignored.
     pub(crate) fn parse(self, field: &str) -> Result<f64, ReadErrorKind> {
         let digits = field.trim();
         let problem = match digits.parse::<f64>() {

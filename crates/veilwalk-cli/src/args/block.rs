@@ -16,7 +16,7 @@ use crate::terminal;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Mechanism")]
 pub(crate) struct BlockArgs {
-    /// Release so many steps together, or `all` of a walk: a delay that buys accuracy at the same
+    /// Release this many steps together, or `all` of a walk: a delay that buys accuracy at the same
     /// guarantee
     ///
     /// The walk is released that many steps late, or when it is over. Blocks are drawn by the

@@ -56,16 +56,16 @@ pub(crate) struct MechanismArgs {
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     epsilon: Option<Epsilon>,
 
-    /// Protect from each other the walks whose states are at most this far apart in all
+    /// Protect walks from each other if their states are at most this far apart in total
     ///
     /// Distances are in nats: the likeliest way between two states, in the direction that is less
-    /// likely, each move of probability p counting -ln p. `veilwalk chain check` prints the
+    /// likely. Each move of probability p counts -ln p. `veilwalk chain check` prints the
     /// distance of the closest pair of states; a smaller radius protects nothing. It is a total over the
     /// whole walk: a stay of k steps counts k times.
     #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
     radius: Option<Radius>,
 
-    /// Protect from each other the walks that differ in at most this many states
+    /// Protect walks from each other if they differ in at most this many states
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<NonZeroU32>())]
     substitutions: Option<NonZeroU32>,
 

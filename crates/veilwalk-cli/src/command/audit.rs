@@ -11,11 +11,11 @@ use crate::args::{ChainArgs, Format, MechanismArgs, any_whole, count, whole};
 use crate::progress::with_progress;
 use crate::terminal;
 
-/// Draw many steps and hold them against the exact kernel and the claim
+/// Draw many steps and compare them with the exact kernel and the claim
 ///
 /// The sampler is a black box: what it draws for the worst pairs of real states is compared with the
 /// exact probabilities, rare outcomes included, and the counts alone give a lower bound on the loss.
-/// A right sampler fails with a chance below one in a million. Ends with status 1 if it fails.
+/// A correct sampler fails with a chance below one in a million. Ends with status 1 if it fails.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

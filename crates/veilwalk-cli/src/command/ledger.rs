@@ -59,10 +59,10 @@ pub(crate) struct SetBudget {
     remove: bool,
 }
 
-/// Make a ledger of what one of an earlier version has counted
+/// Convert a ledger from an earlier version
 ///
-/// What an earlier ledger knows is less: its entries add up with releases on the same chain, within the
-/// same radius or a smaller one. With others they cannot be added, and a budget refuses those.
+/// An earlier ledger records less. Its entries can be added to releases on the same chain, within the
+/// same radius or a smaller one. They cannot be added to other releases, and a budget refuses those.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Migrate {
     /// The earlier ledger, which stays as it is

@@ -9,10 +9,10 @@ use veilwalk_reproduce::{Evaluation, Host};
 use crate::args::{Input, Written, refuse_to_replace, settle_output};
 use crate::{progress, terminal};
 
-/// Make the paper's evaluation again: every figure and table, as one HTML page with CSV files
+/// Reproduce the paper's evaluation: every figure and table, as one HTML page with CSV files
 ///
 /// The credit and downtown chains are always part of it, in less than a minute. A run that is stopped
-/// with Ctrl-C goes on where it was when it is started again.
+/// with Ctrl-C continues where it was when it is started again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Also on Wikispeedia: the unpacked SNAP archive, its `paths_finished.tsv`, or a table of clicks

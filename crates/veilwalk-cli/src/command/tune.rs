@@ -33,11 +33,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     epsilon: Epsilon,
 
-    /// Protect from each other the walks whose states are at most this far apart in all
+    /// Protect walks from each other if their states are at most this far apart in total
     #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
     radius: Option<Radius>,
 
-    /// Protect from each other the walks that differ in at most this many states
+    /// Protect walks from each other if they differ in at most this many states
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<NonZeroU32>())]
     substitutions: Option<NonZeroU32>,
 

@@ -14,7 +14,7 @@ use super::plan::{Basis, EPSILONS, Extent, MECHANISMS, SEED, STEPS};
 use super::results::Results;
 
 pub(super) fn page(chains: &[Results], claims: &[Claim], differences: &[Difference]) -> String {
-    let mut page = Page::new("Private walks on Markov chains: the evaluation, made again");
+    let mut page = Page::new("Private walks on Markov chains: the evaluation, reproduced");
     page.lead(
         "Benvenuti and Hale release walks on a Markov chain under differential privacy, and compare \
          their mechanism with that of Chen et al. This page holds every figure and table of their \

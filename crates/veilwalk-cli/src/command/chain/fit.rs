@@ -13,8 +13,8 @@ use crate::terminal;
 
 /// Count the transitions of walks and write them as a chain
 ///
-/// The chain becomes public with everything released under it, and it tells about the walks it was
-/// fitted on: fit on walks that need no protection.
+/// The chain becomes public with everything released under it, and it reveals something about the walks
+/// it was fitted on. Fit it on walks that need no protection.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The walks: CSV with a header, NDJSON, Parquet or Arrow; `-` for standard input

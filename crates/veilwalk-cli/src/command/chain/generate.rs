@@ -10,7 +10,7 @@ use veilwalk::chain::Grid;
 use crate::args::{any_whole, count, counted};
 use crate::terminal;
 
-/// Make up a chain
+/// Generate a chain
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Grid(GridArgs),
@@ -42,7 +42,7 @@ pub(crate) struct GridArgs {
     )]
     height: NonZeroU32,
 
-    /// What decides which streets there are
+    /// Decides which streets there are
     #[arg(
         long,
         value_name = "NUMBER",

@@ -13,7 +13,7 @@ use veilwalk_io::{AtomicFile, write_chain};
 
 use crate::args::{self, Input, Written, is_standard_output};
 
-/// Look at a chain, compile it, fit one to walks, or make one up
+/// Look at a chain, compile it, fit one to walks, or generate one
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Check(check::Args),

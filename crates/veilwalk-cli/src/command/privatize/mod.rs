@@ -34,8 +34,8 @@ use crate::terminal;
 
 /// Release every walk: private, feasible, close to the real one
 ///
-/// Reads CSV or TSV with a header, NDJSON, Parquet or Arrow, one state a row; the rows of different
-/// walks may alternate. Parquet and Arrow may also have one row a walk, with the list of its states.
+/// Reads CSV or TSV with a header, NDJSON, Parquet or Arrow, with one state per row; the rows of different
+/// walks may be mixed. Parquet and Arrow may also have one row per walk, with the list of its states.
 /// Text may be compressed with gzip or zstd. Writes the name of the trajectory as it is, the number of
 /// the step and the released state, and nothing else of the input, in the order of the input. With
 /// --block, rows come out when their block is released. With -o, a manifest beside the release says
@@ -74,7 +74,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "state", help_heading = "Input and output")]
     state_column: String,
 
-    /// Copy this column to the release as it is, unprotected; may be given several times
+    /// Copy this column to the release unchanged and unprotected; may be given several times
     #[arg(long, value_name = "NAME", help_heading = "Input and output")]
     keep: Vec<String>,
 
@@ -83,8 +83,8 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Input and output")]
     stream: bool,
 
-    /// The rows of each walk stand together, and a walk is over when another begins. With --block, it
-    /// is then released without waiting for the end of the input; a walk that goes on later is an error
+    /// The rows of each walk are next to each other, and a walk is over when another begins. With --block,
+    /// it is then released without waiting for the end of the input; a walk that goes on later is an error
     #[arg(long, help_heading = "Input and output")]
     grouped: bool,
 
@@ -100,8 +100,8 @@ pub(crate) struct Args {
     threads: Option<NonZeroUsize>,
 
     /// What to do with a row whose state is not one of the chain's: `error` (stop there), `skip` (leave it
-    /// out, so that the length of a walk tells something of it; not with --keep), or a state of the chain
-    /// to take instead, which does not show (`state:NAME` for one that is called `error` or `skip`)
+    /// out, so that the length of a walk reveals something about it; not with --keep), or a state of the
+    /// chain to use in its place, which does not show (`state:NAME` for a state called `error` or `skip`)
     #[arg(long, default_value = "error", value_name = "WHAT", help_heading = "Input and output")]
     unknown_state: UnknownState,
 
