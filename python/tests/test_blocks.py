@@ -67,14 +67,14 @@ def test_a_session_is_saved_between_blocks_only(auto: vw.Mechanism) -> None:
     s = auto.session(name="12", key=KEY, release_id=ID, block=3)
     before = [x for state in walk[:4] for x in s.push(state)]
     assert s.waiting == 0
-    again = vw.BlockSession.from_bytes(s.to_bytes(), auto, name="12", key=KEY, release_id=ID, block=3)
+    again = vw.Session.from_bytes(s.to_bytes(), auto, name="12", key=KEY, release_id=ID, block=3)
     rest = [x for state in walk[4:] for x in again.push(state)]
     assert before + rest + again.finish() == whole
     s.push("B")
     with pytest.raises(vw.SessionError, match="real states are not saved"):
         s.to_bytes()
     with pytest.raises(vw.SessionError):
-        vw.BlockSession.from_bytes(b"nonsense", auto, name="12", key=KEY, release_id=ID, block=3)
+        vw.Session.from_bytes(b"nonsense", auto, name="12", key=KEY, release_id=ID, block=3)
     with pytest.raises(vw.WalkError, match="not a state"):
         s.push("Zzz")
     assert s.waiting == 1, "a state that is refused changes nothing"

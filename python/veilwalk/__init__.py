@@ -34,7 +34,7 @@ from veilwalk.exact import Exact
 from veilwalk.files import Audit, Ledger, verify
 from veilwalk.guarantee import BlockGuarantee, Guarantee
 from veilwalk.mechanism import Mechanism
-from veilwalk.session import BlockSession, Session
+from veilwalk.session import Session
 from veilwalk.source import new_release_id
 from veilwalk.warning import PrivacyWarning
 
@@ -42,7 +42,6 @@ __all__ = [
     "Analysis",
     "Audit",
     "BlockGuarantee",
-    "BlockSession",
     "Chain",
     "ChainError",
     "Comparison",

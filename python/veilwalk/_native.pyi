@@ -4,7 +4,6 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
-    "BlockSession",
     "Chain",
     "ChainError",
     "EmptyGuaranteeError",
@@ -189,37 +188,13 @@ class Session:
         name: str,
         states: str,
         allow_vacuous: bool,
+        block: str | None,
+        longest_walk: int | None,
         saved: bytes | None,
         unknown_state: object,
     ) -> Session: ...
     def start(self, real: object = None) -> str | int: ...
     def step(self, real: object) -> str | int: ...
-    def to_bytes(self) -> bytes: ...
-    @property
-    def release_id(self) -> str | None: ...
-    @property
-    def released(self) -> int: ...
-    @property
-    def last(self) -> str | None: ...
-    @property
-    def closed(self) -> bool: ...
-    def close(self) -> None: ...
-
-@final
-class BlockSession:
-    def __new__(
-        cls,
-        mechanism: Mechanism,
-        source: Source,
-        start: object,
-        name: str,
-        states: str,
-        allow_vacuous: bool,
-        block: str,
-        longest_walk: int | None,
-        saved: bytes | None,
-        unknown_state: object,
-    ) -> BlockSession: ...
     def push(self, real: object) -> list[str | int]: ...
     def finish(self) -> list[str | int]: ...
     def to_bytes(self) -> bytes: ...

@@ -25,7 +25,7 @@ from veilwalk.exact import (
 from veilwalk.files import Audit, Ledger
 from veilwalk.guarantee import BlockGuarantee, Guarantee
 from veilwalk.how import How, block_text, name_text, person_texts
-from veilwalk.session import Block, BlockSession, Session
+from veilwalk.session import Block, Session
 from veilwalk.source import check_guarantee, source, warn_of_first, warn_of_skipped
 from veilwalk.warning import warn
 
@@ -382,42 +382,6 @@ class Mechanism:
             )
         return length
 
-    @overload
-    def session(
-        self,
-        *,
-        name: str = "",
-        key: bytes | None = None,
-        seed: int | None = None,
-        release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
-        states: Literal["labels", "numbers"] = "labels",
-        unknown_state: State | Literal["error"] = "error",
-        ledger: str | os.PathLike[str] | None = None,
-        budget: Exact | None = None,
-        window: str | None = None,
-        person: object = None,
-        allow_vacuous: bool = False,
-    ) -> Session: ...
-    @overload
-    def session(
-        self,
-        *,
-        name: str = "",
-        key: bytes | None = None,
-        seed: int | None = None,
-        release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
-        states: Literal["labels", "numbers"] = "labels",
-        unknown_state: State | Literal["error"] = "error",
-        block: Block,
-        longest_walk: int | None = None,
-        ledger: str | os.PathLike[str] | None = None,
-        budget: Exact | None = None,
-        window: str | None = None,
-        person: object = None,
-        allow_vacuous: bool = False,
-    ) -> BlockSession: ...
     def session(
         self,
         *,
@@ -435,7 +399,7 @@ class Mechanism:
         window: str | None = None,
         person: object = None,
         allow_vacuous: bool = False,
-    ) -> Session | BlockSession:
+    ) -> Session:
         """A session for one walk, released while it happens; with `block`, this many steps at a time. With a
         key, every walk needs a name of its own, and the session draws a `release_id` unless one is given (its
         attribute `release_id` tells). With a `ledger` the walk is charged epsilon here, and there is no
@@ -445,8 +409,19 @@ class Mechanism:
             raise ParameterError("name: with a ledger every walk needs a name of its own, to be charged")
         if budget is not None and ledger is None:
             raise ParameterError("budget: it is kept in a ledger; give ledger= too")
-        made = self._session(
-            block, longest_walk, name, key, seed, release_id, start, states, unknown_state, allow_vacuous
+        self._checked_block(block)
+        made = Session(
+            self,
+            block=block,
+            longest_walk=longest_walk,
+            name=name,
+            key=key,
+            seed=seed,
+            release_id=release_id,
+            start=start,
+            states=states,
+            unknown_state=unknown_state,
+            allow_vacuous=allow_vacuous,
         )
         if ledger is not None:
             # Nothing is released before the first call of the session.
@@ -462,48 +437,6 @@ class Mechanism:
                 longest_walk=longest_walk,
             )
         return made
-
-    def _session(
-        self,
-        block: Block | None,
-        longest_walk: int | None,
-        name: str,
-        key: bytes | None,
-        seed: int | None,
-        release_id: str | None,
-        start: State | Literal["initial", "first"],
-        states: Literal["labels", "numbers"],
-        unknown_state: State | Literal["error"],
-        allow_vacuous: bool,
-    ) -> Session | BlockSession:
-        if block is not None:
-            self._checked_block(block)
-            return BlockSession(
-                self,
-                block=block,
-                longest_walk=longest_walk,
-                name=name,
-                key=key,
-                seed=seed,
-                release_id=release_id,
-                start=start,
-                states=states,
-                unknown_state=unknown_state,
-                allow_vacuous=allow_vacuous,
-            )
-        if longest_walk is not None:
-            raise ParameterError('longest_walk goes with block="all"')
-        return Session(
-            self,
-            name=name,
-            key=key,
-            seed=seed,
-            release_id=release_id,
-            start=start,
-            states=states,
-            unknown_state=unknown_state,
-            allow_vacuous=allow_vacuous,
-        )
 
     # How good releases are
 

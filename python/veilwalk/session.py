@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from veilwalk._native import BlockSession as NativeBlockSession
 from veilwalk._native import ParameterError, saved_release_id
 from veilwalk._native import Session as NativeSession
 from veilwalk.chain import State
@@ -29,24 +28,74 @@ def _of_the_record(data: bytes, key: bytes | None, seed: int | None, release_id:
     return saved_release_id(data)
 
 
-class _OneWalk:
-    """What sessions of either kind know of their walk."""
+class Session:
+    """Follows one real walk, and releases it while it happens.
+
+    `start()` releases the first state. It does not look at the real one, unless the session was made
+    with `start="first"`. Then `step()` answers each further real state. A state as `unknown_state` is taken
+    instead of those that the chain does not have.
+
+    >>> import veilwalk as vw
+    >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
+    >>> s = m.session(name="firm 12")
+    >>> released = [s.start(), s.step("Caa"), s.step("Ca/C")]
+    >>> s.released
+    3
+
+    A session is saved in about a hundred bytes, and taken up again with the mechanism, the name and, if
+    there was one, the key it was made with. The release id is in the bytes:
+
+    >>> data = s.to_bytes()
+    >>> again = vw.Session.from_bytes(data, m, name="firm 12")
+    >>> again.last == released[-1]
+    True
+
+    With a key, a step that is repeated from the same bytes with the same real state repeats itself. Without
+    one it is a second release of that step. With a key and *another* real state the two answers together
+    would show that the states differ: do not do that.
+
+    With `block` a number of steps is released together: a delay that buys accuracy at the same guarantee.
+    `push()` takes each real state, the first among them, and gives what is released now: the first state at
+    once, a block when it is full, and nothing in between. `finish()` says that the walk is over and gives the
+    rest. Where a block ends depends on the number of the step alone.
+
+    >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=3.5, radius=3.5)
+    >>> s = m.session(name="firm 12", block=3)
+    >>> [len(s.push(state)) for state in ["Caa", "Ca/C", "Caa", "B", "B", "B"]]
+    [1, 0, 0, 3, 0, 0]
+    >>> s.waiting
+    2
+    >>> len(s.finish())
+    2
+
+    Then it can be saved between two blocks only: real states that wait for their block are not written
+    anywhere.
+    """
 
     __slots__ = ("_native", "_numbers", "mechanism", "name")
 
-    _native: NativeSession | NativeBlockSession
+    _native: NativeSession
     _numbers: bool
     mechanism: Mechanism
     name: str
 
-    def _follow(
+    def __init__(
         self,
         mechanism: Mechanism,
-        name: object,
-        key: bytes | None,
-        states: str,
-        allow_vacuous: bool,
+        *,
+        block: Block | None = None,
+        longest_walk: int | None = None,
+        name: str = "",
+        key: bytes | None = None,
+        seed: int | None = None,
+        release_id: str | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error"] = "error",
+        allow_vacuous: bool = False,
+        _saved: bytes | None = None,
     ) -> None:
+        length = block_text(block)
         check_guarantee(mechanism._native, allow_vacuous)
         self.mechanism = mechanism
         self.name = name_text(name)
@@ -56,6 +105,75 @@ class _OneWalk:
                 "name: with a key every walk needs a name of its own; walks of the same name would share "
                 "their randomness"
             )
+        self._native = NativeSession(
+            mechanism._native,
+            source(key, seed, release_id),
+            start,
+            self.name,
+            states,
+            allow_vacuous,
+            length,
+            longest_walk,
+            _saved,
+            unknown_state,
+        )
+        warn_of_first(start)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes,
+        mechanism: Mechanism,
+        *,
+        block: Block | None = None,
+        longest_walk: int | None = None,
+        name: str = "",
+        key: bytes | None = None,
+        seed: int | None = None,
+        release_id: str | None = None,
+        start: State | Literal["initial", "first"] = "initial",
+        states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error"] = "error",
+        allow_vacuous: bool = False,
+    ) -> Session:
+        """Takes a saved session up again. The key is given anew: it is never part of what is saved. The
+        release id is; if one is given it has to be the same."""
+        return cls(
+            mechanism,
+            block=block,
+            longest_walk=longest_walk,
+            name=name,
+            key=key,
+            seed=seed,
+            release_id=_of_the_record(data, key, seed, release_id),
+            start=start,
+            states=states,
+            unknown_state=unknown_state,
+            allow_vacuous=allow_vacuous,
+            _saved=data,
+        )
+
+    def start(self, real: State | None = None) -> State:
+        """Releases the first state. The real one matters only with `start="first"`. Not in blocks."""
+        return self._native.start(real)
+
+    def step(self, real: State) -> State:
+        """Releases the state that answers the next real one: a string for a string, an integer for an
+        integer. Not in blocks."""
+        return self._native.step(real)
+
+    def push(self, real: State) -> list[State]:
+        """Takes the next real state, and gives what is released now. The first one is not looked at, unless
+        the session was made with `start="first"`."""
+        return self._native.push(real)
+
+    def finish(self) -> list[State]:
+        """The walk is over: gives the rest, and closes the session."""
+        return self._native.finish()
+
+    def to_bytes(self) -> bytes:
+        """The session in about a hundred bytes, which hold nothing secret. Refused while real states wait."""
+        return self._native.to_bytes()
 
     @property
     def release_id(self) -> str | None:
@@ -67,6 +185,11 @@ class _OneWalk:
     def released(self) -> int:
         """How many states have been released."""
         return self._native.released
+
+    @property
+    def waiting(self) -> int:
+        """How many real states wait for their block to fill."""
+        return self._native.waiting
 
     @property
     def last(self) -> State | None:
@@ -94,226 +217,8 @@ class _OneWalk:
     ) -> None:
         self.close()
 
-
-class Session(_OneWalk):
-    """Follows one real walk, and answers every real state with a released one.
-
-    `start()` releases the first state. It does not look at the real one, unless the session was made
-    with `start="first"`. Then `step()` answers each further real state. A state as `unknown_state` is taken
-    instead of those that the chain does not have.
-
-    >>> import veilwalk as vw
-    >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
-    >>> s = m.session(name="firm 12")
-    >>> released = [s.start(), s.step("Caa"), s.step("Ca/C")]
-    >>> s.released
-    3
-
-    A session is saved in about a hundred bytes, and taken up again with the mechanism, the name and, if
-    there was one, the key it was made with. The release id is in the bytes:
-
-    >>> data = s.to_bytes()
-    >>> again = vw.Session.from_bytes(data, m, name="firm 12")
-    >>> again.last == released[-1]
-    True
-
-    With a key, a step that is repeated from the same bytes with the same real state repeats itself. Without
-    one it is a second release of that step. With a key and *another* real state the two answers together
-    would show that the states differ: do not do that.
-    """
-
-    __slots__ = ()
-
-    _native: NativeSession
-
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        *,
-        name: str = "",
-        key: bytes | None = None,
-        seed: int | None = None,
-        release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
-        states: Literal["labels", "numbers"] = "labels",
-        unknown_state: State | Literal["error"] = "error",
-        allow_vacuous: bool = False,
-        _saved: bytes | None = None,
-    ) -> None:
-        self._follow(mechanism, name, key, states, allow_vacuous)
-        self._native = NativeSession(
-            mechanism._native,
-            source(key, seed, release_id),
-            start,
-            self.name,
-            states,
-            allow_vacuous,
-            _saved,
-            unknown_state,
-        )
-        warn_of_first(start)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes,
-        mechanism: Mechanism,
-        *,
-        name: str = "",
-        key: bytes | None = None,
-        seed: int | None = None,
-        release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
-        states: Literal["labels", "numbers"] = "labels",
-        unknown_state: State | Literal["error"] = "error",
-        allow_vacuous: bool = False,
-    ) -> Session:
-        """Takes a saved session up again. The key is given anew: it is never part of what is saved. The
-        release id is; if one is given it has to be the same."""
-        return cls(
-            mechanism,
-            name=name,
-            key=key,
-            seed=seed,
-            release_id=_of_the_record(data, key, seed, release_id),
-            start=start,
-            states=states,
-            unknown_state=unknown_state,
-            allow_vacuous=allow_vacuous,
-            _saved=data,
-        )
-
-    def start(self, real: State | None = None) -> State:
-        """Releases the first state. The real one matters only with `start="first"`."""
-        return self._native.start(real)
-
-    def step(self, real: State) -> State:
-        """Releases the state that answers the next real one: a string for a string, an integer for an
-        integer."""
-        return self._native.step(real)
-
-    def to_bytes(self) -> bytes:
-        """The session in about a hundred bytes. They hold nothing secret."""
-        return self._native.to_bytes()
-
     def __repr__(self) -> str:
         if self.closed:
             return f"Session({self.name!r}, closed)"
-        return f"Session({self.name!r}, {self.released} released, last {self.last!r})"
-
-
-class BlockSession(_OneWalk):
-    """Follows one real walk, and releases it a block of steps at a time: a delay that buys accuracy at the
-    same guarantee.
-
-    `push()` takes each real state, the first among them, and gives what is released now: the first state at
-    once, a block when it is full, and nothing in between. `finish()` says that the walk is over and gives the
-    rest. Where a block ends depends on the number of the step alone.
-
-    >>> import veilwalk as vw
-    >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=3.5, radius=3.5)
-    >>> s = m.session(name="firm 12", block=3)
-    >>> [len(s.push(state)) for state in ["Caa", "Ca/C", "Caa", "B", "B", "B"]]
-    [1, 0, 0, 3, 0, 0]
-    >>> s.waiting
-    2
-    >>> len(s.finish())
-    2
-
-    It can be saved between two blocks only: real states that wait for their block are not written anywhere.
-    """
-
-    __slots__ = ()
-
-    _native: NativeBlockSession
-
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        *,
-        block: Block,
-        longest_walk: int | None = None,
-        name: str = "",
-        key: bytes | None = None,
-        seed: int | None = None,
-        release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
-        states: Literal["labels", "numbers"] = "labels",
-        unknown_state: State | Literal["error"] = "error",
-        allow_vacuous: bool = False,
-        _saved: bytes | None = None,
-    ) -> None:
-        length = block_text(block)
-        if length is None:
-            raise ParameterError('block: give a number of steps from 1 up, or "all" for whole walks')
-        self._follow(mechanism, name, key, states, allow_vacuous)
-        self._native = NativeBlockSession(
-            mechanism._native,
-            source(key, seed, release_id),
-            start,
-            self.name,
-            states,
-            allow_vacuous,
-            length,
-            longest_walk,
-            _saved,
-            unknown_state,
-        )
-        warn_of_first(start)
-
-    @classmethod
-    def from_bytes(
-        cls,
-        data: bytes,
-        mechanism: Mechanism,
-        *,
-        block: Block,
-        longest_walk: int | None = None,
-        name: str = "",
-        key: bytes | None = None,
-        seed: int | None = None,
-        release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
-        states: Literal["labels", "numbers"] = "labels",
-        unknown_state: State | Literal["error"] = "error",
-        allow_vacuous: bool = False,
-    ) -> BlockSession:
-        """Takes a saved session up again. The key is given anew: it is never part of what is saved. The
-        release id is; if one is given it has to be the same."""
-        return cls(
-            mechanism,
-            block=block,
-            longest_walk=longest_walk,
-            name=name,
-            key=key,
-            seed=seed,
-            release_id=_of_the_record(data, key, seed, release_id),
-            start=start,
-            states=states,
-            unknown_state=unknown_state,
-            allow_vacuous=allow_vacuous,
-            _saved=data,
-        )
-
-    def push(self, real: State) -> list[State]:
-        """Takes the next real state, and gives what is released now. The first one is not looked at, unless
-        the session was made with `start="first"`."""
-        return self._native.push(real)
-
-    def finish(self) -> list[State]:
-        """The walk is over: gives the rest, and closes the session."""
-        return self._native.finish()
-
-    @property
-    def waiting(self) -> int:
-        """How many real states wait for their block to fill."""
-        return self._native.waiting
-
-    def to_bytes(self) -> bytes:
-        """The session in about a hundred bytes, which hold nothing secret. Refused while real states wait."""
-        return self._native.to_bytes()
-
-    def __repr__(self) -> str:
-        if self.closed:
-            return f"BlockSession({self.name!r}, closed)"
-        return f"BlockSession({self.name!r}, {self.released} released, {self.waiting} waiting)"
+        waiting = f", {self.waiting} waiting" if self.waiting else ""
+        return f"Session({self.name!r}, {self.released} released{waiting}, last {self.last!r})"

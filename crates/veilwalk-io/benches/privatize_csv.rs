@@ -19,8 +19,8 @@ use std::time::Instant;
 
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start, StateId};
 use veilwalk_io::{
-    AtomicFile, Compression, Grouping, Hashing, ReleaseOutput, Releasing, UnknownStates,
-    WalkFormat, WalkInput, WalkOptions, WalkRelease,
+    AtomicFile, Compression, Grouping, Hashing, ReleaseOutput, UnknownStates, WalkFormat,
+    WalkInput, WalkOptions, WalkRelease,
 };
 
 /// Each walk has this many states.
@@ -153,7 +153,7 @@ fn release(from: &Path, to: &Path, threads: usize) {
     let promise = Promise::within_radius("1".parse().expect("one"), "3.5".parse().expect("3.5"));
     let mechanism = Mechanism::new(model, Preset::Cell.design(), promise).expect("a mechanism");
     let release = WalkRelease {
-        releasing: Releasing::Steps(Arc::new(mechanism)),
+        mechanism: Arc::new(mechanism),
         source: &Source::system(),
         start: Start::Initial,
         unknown_states: UnknownStates::Refuse,

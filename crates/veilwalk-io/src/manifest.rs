@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
+use veilwalk::mechanism::{BlockLength, Blocks, Unit};
 use veilwalk::random::SourceKind;
 use veilwalk::{Mechanism, Model, Promise, ReleaseId};
 
 use crate::mechanism_file::ScaleFrom;
 use crate::output::AtomicFile;
 use crate::read_error::{ReadError, ReadErrorKind};
-use crate::release::{Releasing, UnknownStates};
+use crate::release::UnknownStates;
 use crate::write_error::{WriteError, WriteErrorKind};
 
 /// Everything a manifest says.
@@ -176,7 +176,7 @@ pub struct FinishedRelease<'a> {
     /// The name the mechanism goes by.
     pub name: &'a str,
     /// The mechanism.
-    pub releasing: &'a Releasing,
+    pub mechanism: &'a Mechanism,
     /// What it promises.
     pub promise: Promise,
     /// How its scale was found.
@@ -202,14 +202,14 @@ pub struct FinishedRelease<'a> {
 }
 
 impl BlockPart {
-    /// How long the blocks of a mechanism are, and what rounding costs.
+    /// How long blocks are, and what rounding costs.
     #[must_use]
-    pub fn of(mechanism: &BlockMechanism) -> Self {
-        let (length, longest_walk) = match mechanism.length() {
+    pub fn of(blocks: &Blocks) -> Self {
+        let (length, longest_walk) = match blocks.length() {
             BlockLength::Steps(steps) => (steps.to_string(), None),
             BlockLength::Whole { longest } => ("all".to_owned(), Some(longest)),
         };
-        Self { length, longest_walk, rounding_cost: mechanism.rounding_cost() }
+        Self { length, longest_walk, rounding_cost: blocks.rounding_cost() }
     }
 }
 
@@ -256,15 +256,7 @@ impl Manifest {
     /// The manifest of a finished release.
     #[must_use]
     pub fn describing(release: FinishedRelease<'_>) -> Self {
-        let (model, design, scale, block) = match release.releasing {
-            Releasing::Steps(mechanism) => {
-                (mechanism.model(), mechanism.design(), Self::scales_in_force(mechanism), None)
-            }
-            Releasing::Blocks(mechanism) => {
-                let scale = vec![mechanism.scale().eta().to_string()];
-                (mechanism.model(), mechanism.design(), scale, Some(BlockPart::of(mechanism)))
-            }
-        };
+        let (model, design) = (release.mechanism.model(), release.mechanism.design());
         let promise = release.promise;
         let (radius_nats, substitutions) = match promise.unit {
             Unit::Radius(radius) => (Some(radius.to_string()), None),
@@ -294,9 +286,9 @@ impl Manifest {
                 distance: design.distance.to_string(),
                 rule: design.rule.to_string(),
                 chain_weight: design.chain_weight.to_string(),
-                scale,
+                scale: Self::scales_in_force(release.mechanism),
                 calibration: release.scale_from.name().to_owned(),
-                block,
+                block: release.mechanism.blocks().map(BlockPart::of),
             },
             promise: PromisePart {
                 epsilon: promise.epsilon.to_string(),

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use thiserror::Error;
 use veilwalk::analysis::tune::name_of;
 use veilwalk::guarantee::{Cover, Watch};
-use veilwalk::mechanism::{BlockError, BlockLength, BlockMechanism, Unit};
+use veilwalk::mechanism::{BlockError, BlockLength, Unit};
 use veilwalk::remedy::Remedy;
-use veilwalk::{Chain, Design, Model, Preset, Promise, ReleaseId, StateId};
+use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, ReleaseId, StateId};
 
 use crate::making::MakingError;
 use crate::manifest::{BlockPart, Counts, CoveragePart, GuaranteePart, Manifest, hash_file};
@@ -308,20 +308,18 @@ fn recompute(
         let name = &told.calibration;
         Contradiction::Word(format!("{name:?} is no way of finding a scale; theorem and exact are"))
     })?;
-    let (scale, block) = match &told.block {
-        None => {
-            let (mechanism, _) = scale_from.make(model, design, promise, watch)?;
-            (Manifest::scales_in_force(&mechanism), None)
-        }
+    let mechanism = match &told.block {
+        None => scale_from.make(model, design, promise, watch)?.0,
         Some(block) => {
             let length = match (parsed(&block.length)?, block.longest_walk) {
                 (BlockLength::Whole { .. }, Some(longest)) => BlockLength::Whole { longest },
                 (length, _) => length,
             };
-            let mechanism = BlockMechanism::new(model.clone(), design, promise, length)?;
-            (vec![mechanism.scale().eta().to_string()], Some(BlockPart::of(&mechanism)))
+            Mechanism::in_blocks(model.clone(), design, promise, length)?
         }
     };
+    let scale = Manifest::scales_in_force(&mechanism);
+    let block = mechanism.blocks().map(BlockPart::of);
     let agree = |what: &'static str, told: String, found: String| {
         if told == found { Ok(()) } else { Err(Contradiction::Figure { what, told, found }) }
     };

@@ -46,15 +46,13 @@ fn released(model: &Arc<Model>, preset: Preset, start: Start) -> Vec<StateId> {
     let mechanism = Mechanism::new(model.clone(), preset.design(), promise()).unwrap();
     let source = Source::keyed(Secret::new(&[9; 32]).unwrap(), ReleaseId::from_bytes([1; 16]));
     let mut releaser = Releaser::new(Arc::new(mechanism), &source, start).unwrap();
-    let mut walk = releaser.walk("w");
     let mut real = StateId::new(0);
-    (0..200)
-        .map(|i| {
-            let moves = model.chain().successors(real);
-            real = moves[i * 7 % moves.len()];
-            releaser.release(&mut walk, real).unwrap()
-        })
-        .collect()
+    let reals = (0..200).map(|i| {
+        let moves = model.chain().successors(real);
+        real = moves[i * 7 % moves.len()];
+        real
+    });
+    releaser.release("w", &reals.collect::<Vec<_>>()).unwrap()
 }
 
 fn assert_same(written: &Arc<Model>, read: &Arc<Model>) {

@@ -14,12 +14,11 @@ use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tempfile::TempDir;
-use veilwalk::mechanism::BlockMechanism;
 use veilwalk::random::{ReleaseId, Secret};
 use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, Rule, Source, Start};
 use veilwalk_io::{
-    Compression, Grouping, ReleaseError, ReleaseOutput, Releasing, UnknownStates, WalkFormat,
-    WalkInput, WalkOptions, WalkReader, WalkRelease,
+    Compression, Grouping, ReleaseError, ReleaseOutput, UnknownStates, WalkFormat, WalkInput,
+    WalkOptions, WalkReader, WalkRelease,
 };
 
 const STATES: [&str; 5] = ["Baa", "Ba", "B", "Caa", "Ca/C"];
@@ -45,17 +44,17 @@ fn model() -> Arc<Model> {
     Arc::new(Model::new(Chain::credit()).unwrap())
 }
 
-fn steps() -> Releasing {
+fn steps() -> Arc<Mechanism> {
     let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
     let design = Preset::Paper.design();
-    Releasing::Steps(Arc::new(Mechanism::new(model(), design, promise).unwrap()))
+    Arc::new(Mechanism::new(model(), design, promise).unwrap())
 }
 
-fn blocks(length: &str) -> Releasing {
+fn blocks(length: &str) -> Arc<Mechanism> {
     let promise = Promise::within_radius("3.5".parse().unwrap(), "3.5".parse().unwrap());
     let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
     let length = length.parse().unwrap();
-    Releasing::Blocks(Arc::new(BlockMechanism::new(model(), design, promise, length).unwrap()))
+    Arc::new(Mechanism::in_blocks(model(), design, promise, length).unwrap())
 }
 
 fn options(keep: &[&str]) -> WalkOptions {
@@ -65,14 +64,14 @@ fn options(keep: &[&str]) -> WalkOptions {
 
 /// Releases a file into another under a fixed key.
 fn release_with(
-    releasing: Releasing,
+    mechanism: Arc<Mechanism>,
     from: &Path,
     to: &Path,
     keep: &[&str],
 ) -> Result<u64, ReleaseError> {
     let options = options(keep);
     let release = WalkRelease {
-        releasing,
+        mechanism,
         source: &Source::keyed(
             Secret::new(b"sixteen bytes ok").unwrap(),
             ReleaseId::from_bytes([1; 16]),
@@ -311,13 +310,13 @@ fn columns_keep_their_types() {
     }
 }
 
-fn on_chain(table: &str) -> (Arc<Model>, Releasing) {
+fn on_chain(table: &str) -> (Arc<Model>, Arc<Mechanism>) {
     let (chain, _) =
         veilwalk_io::read_chain_from(table.as_bytes(), "c", Default::default()).unwrap();
     let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
     let model = Arc::new(Model::new(chain).unwrap());
     let mechanism = Mechanism::new(model.clone(), Preset::Paper.design(), promise).unwrap();
-    (model, Releasing::Steps(Arc::new(mechanism)))
+    (model, Arc::new(mechanism))
 }
 
 /// One walk to and fro between the states 1 and 2.
@@ -331,11 +330,11 @@ fn numbers(steps: usize) -> RecordBatch {
 
 #[test]
 fn states_that_are_numbers_stay_numbers() {
-    let (_, releasing) = on_chain("from,to,count\n1,1,5\n1,2,5\n2,1,3\n2,3,3\n3,1,1\n");
+    let (_, mechanism) = on_chain("from,to,count\n1,1,5\n1,2,5\n2,1,3\n2,3,3\n3,1,1\n");
     let folder = Folder::new();
     let walks = folder.columns("walks.arrow", &numbers(3));
     let out = folder.path("out.parquet");
-    release_with(releasing, &walks, &out, &[]).unwrap();
+    release_with(mechanism, &walks, &out, &[]).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&out).unwrap()).unwrap();
     assert_eq!(reader.schema().field(2).data_type(), &DataType::Int32);
     assert_eq!(read(&out, &[]).len(), 3);
@@ -344,11 +343,11 @@ fn states_that_are_numbers_stay_numbers() {
 /// Where a label is not written as numbers are, states are texts: else two would become one.
 #[test]
 fn labels_that_only_look_like_numbers_stay_texts() {
-    let (model, releasing) = on_chain("from,to,count\n1,1,5\n1,01,5\n01,1,3\n01,2,3\n2,1,1\n");
+    let (model, mechanism) = on_chain("from,to,count\n1,1,5\n1,01,5\n01,1,3\n01,2,3\n2,1,1\n");
     let folder = Folder::new();
     let walks = folder.columns("walks.arrow", &numbers(200));
     let out = folder.path("out.parquet");
-    release_with(releasing, &walks, &out, &[]).unwrap();
+    release_with(mechanism, &walks, &out, &[]).unwrap();
     let released = read(&out, &[]);
     assert!(released.iter().any(|row| row[1] == "01"));
     for moved in released.windows(2) {
@@ -391,8 +390,8 @@ fn what_lies_beside_a_kept_column_stays_out() {
 fn lists_of_states_are_walks() {
     let folder = Folder::new();
     let expected = folder.path("expected.csv");
-    for releasing in [steps(), blocks("4"), blocks("all")] {
-        release_with(releasing.clone(), &folder.text("walks.csv"), &expected, &[]).unwrap();
+    for mechanism in [steps(), blocks("4"), blocks("all")] {
+        release_with(mechanism.clone(), &folder.text("walks.csv"), &expected, &[]).unwrap();
         let expected = by_walk(read(&expected, &["step"]));
         let states = [DataType::Utf8, dictionary()];
         for (input, state) in
@@ -400,11 +399,11 @@ fn lists_of_states_are_walks() {
         {
             let input = folder.columns(input, &lists(state));
             let out = folder.path("out.csv");
-            release_with(releasing.clone(), &input, &out, &[]).unwrap();
+            release_with(mechanism.clone(), &input, &out, &[]).unwrap();
             assert_eq!(by_walk(read(&out, &["step"])), expected);
             for out in ["out.parquet", "out.arrow", "out.arrows"] {
                 let out = folder.path(out);
-                release_with(releasing.clone(), &input, &out, &["year"]).unwrap();
+                release_with(mechanism.clone(), &input, &out, &["year"]).unwrap();
                 let found = by_walk(read(&out, &[]));
                 let without_step: Vec<_> = expected.iter().map(|row| row[..2].to_vec()).collect();
                 assert_eq!(found, without_step, "{}", out.display());

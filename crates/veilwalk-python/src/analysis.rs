@@ -10,7 +10,7 @@ use veilwalk::analysis::{Inquiry, Origin, Progress, usual_levels};
 use veilwalk::guarantee;
 use veilwalk::mechanism::{Epsilon, Radius, Unit};
 use veilwalk::{Preset, Start, StateId};
-use veilwalk_io::{Releasing, UnknownStates};
+use veilwalk_io::UnknownStates;
 
 use crate::chain::Chain;
 use crate::choice::promise;
@@ -83,27 +83,24 @@ pub(crate) fn analyze(
             simulate,
             seed,
         };
-        let mechanism = match &releasing {
-            Releasing::Steps(mechanism) => mechanism,
-            Releasing::Blocks(mechanism) => {
-                let plan = BlockPlan {
-                    mechanism,
-                    inquiry,
-                    effort: if thorough { Exactness::Always } else { Exactness::WhereAffordable },
-                };
-                let found = plan.carry_out(&observer);
-                let found = found.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
-                let found = match found {
-                    BlockFindings::Exact(analysis) => to_value(&analysis)?,
-                    BlockFindings::Simulated(simulated, left_out) => {
-                        json!({ "simulated": to_value(&simulated)?, "left_out": left_out })
-                    }
-                };
-                return Ok::<_, PyErr>(found.to_string());
-            }
-        };
+        if releasing.blocks().is_some() {
+            let plan = BlockPlan {
+                mechanism: &releasing,
+                inquiry,
+                effort: if thorough { Exactness::Always } else { Exactness::WhereAffordable },
+            };
+            let found = plan.carry_out(&observer);
+            let found = found.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
+            let found = match found {
+                BlockFindings::Exact(analysis) => to_value(&analysis)?,
+                BlockFindings::Simulated(simulated, left_out) => {
+                    json!({ "simulated": to_value(&simulated)?, "left_out": left_out })
+                }
+            };
+            return Ok::<_, PyErr>(found.to_string());
+        }
         let plan = Plan {
-            mechanism,
+            mechanism: &releasing,
             inquiry,
             effort: if thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
         };

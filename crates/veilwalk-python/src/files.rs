@@ -11,7 +11,7 @@ use veilwalk::model::Certified;
 use veilwalk::random::SourceKind;
 use veilwalk::{ReleaseId, Start};
 use veilwalk_io::{
-    FinishedRelease, Manifest, MechanismFile, Releasing, UnknownStates, count_release, hash_file,
+    FinishedRelease, Manifest, MechanismFile, UnknownStates, count_release, hash_file,
     verify_release, write_model,
 };
 use veilwalk_ledger::{Ledger, Limit, Terms, Window, is_ledger};
@@ -140,7 +140,7 @@ pub(crate) struct AskedCharge<'a> {
 impl Charge {
     pub(crate) fn new(
         mechanism: &Mechanism,
-        releasing: &Releasing,
+        releasing: &veilwalk::Mechanism,
         release: Option<ReleaseId>,
         start: Start,
         asked: AskedCharge<'_>,
@@ -149,9 +149,9 @@ impl Charge {
         let budget = budget.map(str::parse::<Budget>).transpose().map_err(parameter_error)?;
         let window = window.map(str::parse::<Window>).transpose();
         let window = window.map_err(|error| parameter_error(format!("window: {error}")))?;
-        let price = match releasing {
-            Releasing::Steps(_) => mechanism.price(),
-            Releasing::Blocks(blocks) => Price::of_blocks(blocks),
+        let price = match releasing.blocks() {
+            None => mechanism.price(),
+            Some(_) => Price::of(releasing),
         };
         let price = price.ok_or_else(|| parameter_error("the mechanism makes no promise"))?;
         let release = release.map_or_else(ReleaseId::random, Ok);
@@ -296,7 +296,7 @@ pub(crate) fn write_manifest(
         let hash = hash_file(&path).map_err(release_error)?;
         let manifest = Manifest::describing(FinishedRelease {
             name: &name,
-            releasing: &releasing,
+            mechanism: &releasing,
             promise,
             scale_from,
             cover: &Cover::new(&model, promise.unit),

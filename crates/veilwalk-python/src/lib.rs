@@ -47,7 +47,7 @@ mod _native {
     #[pymodule_export]
     use super::release::{Manner, Source, new_release_id};
     #[pymodule_export]
-    use super::session::{BlockSession, Session, saved_release_id};
+    use super::session::{Session, saved_release_id};
     #[pymodule_export]
     use super::table::{known_rows, release_list_column, release_long, time_library};
     use super::*;

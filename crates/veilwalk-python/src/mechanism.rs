@@ -8,9 +8,9 @@ use veilwalk::guarantee::{
     self, AuditPlan, BlockEffort, BlockGuarantee, Calibrated, Cover, Effort, Guarantee, Price,
     StepSampler, audit, audited_loss,
 };
-use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
+use veilwalk::mechanism::{BlockLength, Unit};
 use veilwalk::{Promise, Source, Start, StateId};
-use veilwalk_io::{Releasing, ScaleFrom};
+use veilwalk_io::ScaleFrom;
 
 use crate::chain::Chain;
 use crate::choice::{Asked, block_length, promise};
@@ -32,7 +32,7 @@ pub(crate) struct Mechanism {
     price: OnceLock<Option<Price>>,
     cover: OnceLock<Cover>,
     /// The blocks that were asked for last, which are likely to be asked for again.
-    blocks: Mutex<Option<Arc<BlockMechanism>>>,
+    blocks: Mutex<Option<Arc<veilwalk::Mechanism>>>,
     #[pyo3(get)]
     name: String,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Mechanism {
 impl Mechanism {
     /// What a ledger has to know of releases step by step.
     pub(crate) fn price(&self) -> Option<Price> {
-        *self.price.get_or_init(|| Price::of_steps(&self.mechanism))
+        *self.price.get_or_init(|| Price::of(&self.mechanism))
     }
 
     /// Makes what was chosen, which may take long.
@@ -91,19 +91,18 @@ impl Mechanism {
     }
 
     /// The same choices and promise in blocks of this length.
-    pub(crate) fn in_blocks(
-        &self,
-        py: Python<'_>,
-        length: BlockLength,
-    ) -> PyResult<Arc<BlockMechanism>> {
+    fn in_blocks(&self, py: Python<'_>, length: BlockLength) -> PyResult<Arc<veilwalk::Mechanism>> {
         let known = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(blocks) = known().as_ref().filter(|blocks| blocks.length() == length) {
+        let is_asked = |blocks: &&Arc<veilwalk::Mechanism>| {
+            blocks.blocks().is_some_and(|blocks| blocks.length() == length)
+        };
+        if let Some(blocks) = known().as_ref().filter(is_asked) {
             return Ok(blocks.clone());
         }
         let (_, design) = self.asked.block_design(self.promise.unit)?;
         let (model, promise) = (self.mechanism.model().clone(), self.promise);
         let made = interrupt::run(py, move |_| {
-            let made = BlockMechanism::new(model, design, promise, length);
+            let made = veilwalk::Mechanism::in_blocks(model, design, promise, length);
             made.map(Arc::new).map_err(parameter_error)
         })?;
         *known() = Some(made.clone());
@@ -116,12 +115,12 @@ impl Mechanism {
         py: Python<'_>,
         block: Option<&str>,
         longest_walk: Option<u64>,
-    ) -> PyResult<(Releasing, String, ScaleFrom)> {
+    ) -> PyResult<(Arc<veilwalk::Mechanism>, String, ScaleFrom)> {
         Ok(match block_length(block, longest_walk)? {
-            None => (Releasing::Steps(self.mechanism.clone()), self.name.clone(), self.scale_from),
+            None => (self.mechanism.clone(), self.name.clone(), self.scale_from),
             Some(length) => {
                 let (name, _) = self.asked.block_design(self.promise.unit)?;
-                (Releasing::Blocks(self.in_blocks(py, length)?), name, ScaleFrom::Theorem)
+                (self.in_blocks(py, length)?, name, ScaleFrom::Theorem)
             }
         })
     }
@@ -296,19 +295,16 @@ impl Mechanism {
         block: Option<&str>,
         longest_walk: Option<u64>,
     ) -> PyResult<(String, String)> {
-        let (releasing, name, _) = self.releasing(py, block, longest_walk)?;
-        let mechanism = match releasing {
-            Releasing::Steps(mechanism) => mechanism,
-            Releasing::Blocks(blocks) => {
-                let effort = if all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
-                return interrupt::run(py, move |stop| {
-                    let found = BlockGuarantee::new(&blocks, effort, &|_| stop.flow());
-                    let mut guarantee = found.map_err(parameter_error)?;
-                    guarantee.mechanism = name;
-                    Ok::<_, PyErr>((to_value(&guarantee)?.to_string(), guarantee.to_string()))
-                });
-            }
-        };
+        let (mechanism, name, _) = self.releasing(py, block, longest_walk)?;
+        if mechanism.blocks().is_some() {
+            let effort = if all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
+            return interrupt::run(py, move |stop| {
+                let found = BlockGuarantee::new(&mechanism, effort, &|_| stop.flow());
+                let mut guarantee = found.map_err(parameter_error)?;
+                guarantee.mechanism = name;
+                Ok::<_, PyErr>((to_value(&guarantee)?.to_string(), guarantee.to_string()))
+            });
+        }
         let effort = if all_pairs { Effort::UNLIMITED } else { Effort::default() };
         let (scale_from, calibration) = (self.scale_from, self.calibration);
         interrupt::run(py, move |stop| {

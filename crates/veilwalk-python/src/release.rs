@@ -15,13 +15,13 @@ use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use veilwalk::guarantee::Cover;
 use veilwalk::guarantee::cover::radius_reaching;
-use veilwalk::mechanism::BlockLength;
+use veilwalk::mechanism::{BlockLength, Blocks};
 use veilwalk::model::ModelChanged;
 use veilwalk::nats::in_nats;
 use veilwalk::random::{Forked, ReleaseId, Secret, SourceKind, Unavailable};
-use veilwalk::session::{BlockReleaser, PushError, Releaser};
+use veilwalk::session::{PushError, Releaser};
 use veilwalk::{Start, StateId};
-use veilwalk_io::{Releasing, UnknownStates};
+use veilwalk_io::UnknownStates;
 
 use crate::error::{VeilwalkError, WalkError, chain_error, parameter_error};
 use crate::files::{AskedCharge, Charge};
@@ -99,7 +99,7 @@ pub(crate) fn parsed_release_id(text: &str) -> PyResult<ReleaseId> {
 #[pyclass(frozen, module = "veilwalk._native")]
 #[derive(Clone, Debug)]
 pub(crate) struct Manner {
-    pub(crate) releasing: Releasing,
+    pub(crate) mechanism: Arc<veilwalk::Mechanism>,
     pub(crate) labels: Arc<Labels>,
     source: veilwalk::Source,
     start: Start,
@@ -147,7 +147,7 @@ impl Manner {
         });
         Ok(Self {
             charge: charge.transpose()?,
-            releasing,
+            mechanism: releasing,
             labels: mechanism.labels.clone(),
             source: source.0.clone(),
             start,
@@ -172,23 +172,25 @@ impl Manner {
 pub(crate) type Names<'n> = dyn Fn(usize) -> Cow<'n, str> + Sync + 'n;
 
 impl Manner {
+    fn releaser(&self) -> Result<Releaser, Unavailable> {
+        Releaser::new(self.mechanism.clone(), &self.source, self.start)
+    }
+
     /// Refuses walks that are too long to be released, and charges all others that have a state.
     /// Nothing may be released before.
     pub(crate) fn admit<'n, 's>(
         &self,
         walks: impl IntoIterator<Item = (Cow<'n, str>, &'s [u32])>,
     ) -> PyResult<()> {
-        let longest = match &self.releasing {
-            Releasing::Blocks(blocks) => match blocks.length() {
-                BlockLength::Whole { longest } => Some(longest.get()),
-                BlockLength::Steps(_) => None,
-            },
-            Releasing::Steps(_) => None,
+        let longest = match self.mechanism.blocks().map(Blocks::length) {
+            Some(BlockLength::Whole { longest }) => Some(longest.get()),
+            _ => None,
         };
         if longest.is_none() && self.charge.is_none() {
             return Ok(());
         }
-        let digests = Digests::new(self)?;
+        let digested = self.charge.is_some() && self.source.release_id().is_some();
+        let releaser = digested.then(|| self.releaser()).transpose().map_err(NotReleased::from)?;
         let mut admitted = Vec::new();
         for (name, states) in walks {
             if let Some(longest) = longest
@@ -198,7 +200,7 @@ impl Manner {
                 return Err(NotReleased::Refused(name.into_owned(), error).into());
             }
             if !states.is_empty() {
-                let digest = digests.of(&name, states);
+                let digest = releaser.as_ref().and_then(|r| digest(r, &name, states));
                 admitted.push((name, digest));
             }
         }
@@ -209,39 +211,11 @@ impl Manner {
     }
 }
 
-/// Digests real walks for the ledger: a release that is repeated is told from another by them.
-enum Digests {
-    None,
-    Steps(Releaser),
-    Blocks(BlockReleaser),
-}
-
-impl Digests {
-    fn new(manner: &Manner) -> PyResult<Self> {
-        if manner.charge.is_none() || manner.source.release_id().is_none() {
-            return Ok(Self::None);
-        }
-        let (source, start) = (&manner.source, manner.start);
-        let made = match &manner.releasing {
-            Releasing::Steps(mechanism) => {
-                Releaser::new(mechanism.clone(), source, start).map(Self::Steps)
-            }
-            Releasing::Blocks(mechanism) => {
-                BlockReleaser::new(mechanism.clone(), source, start).map(Self::Blocks)
-            }
-        };
-        made.map_err(|error| VeilwalkError::new_err(error.to_string()))
-    }
-
-    fn of(&self, name: &str, states: &[u32]) -> Option<[u8; 16]> {
-        let mut digest = match self {
-            Self::None => return None,
-            Self::Steps(releaser) => releaser.walk_digest(name)?,
-            Self::Blocks(releaser) => releaser.walk_digest(name)?,
-        };
-        states.iter().for_each(|&state| digest.push(StateId::new(state as usize)));
-        Some(digest.so_far().to_bytes())
-    }
+/// The digest of a real walk for the ledger: a release that is repeated is told from another by it.
+fn digest(releaser: &Releaser, name: &str, states: &[u32]) -> Option<[u8; 16]> {
+    let mut digest = releaser.walk_digest(name)?;
+    states.iter().for_each(|&state| digest.push(StateId::new(state as usize)));
+    Some(digest.so_far().to_bytes())
 }
 
 /// Why walks were not released.
@@ -301,45 +275,14 @@ pub(crate) fn release(
     let release_batch = |(walks, states): (Range<usize>, &mut [u32])| {
         let offset = bounds[walks.start];
         let walks = walks.map(|walk| (walk, bounds[walk] - offset..bounds[walk + 1] - offset));
-        match &manner.releasing {
-            Releasing::Steps(mechanism) => {
-                let releaser = Releaser::new(mechanism.clone(), &manner.source, manner.start);
-                release_steps(releaser?, walks, names, states, stop)
-            }
-            Releasing::Blocks(mechanism) => {
-                let releaser = BlockReleaser::new(mechanism.clone(), &manner.source, manner.start);
-                release_blocks(releaser?, walks, names, states, stop)
-            }
-        }
+        release_walks(manner.releaser()?, walks, names, states, stop)
     };
-    let model = manner.releasing.model();
+    let model = manner.mechanism.model();
     model.guarded(|| batches.into_par_iter().try_for_each(release_batch))
 }
 
-fn release_steps(
+fn release_walks(
     mut releaser: Releaser,
-    walks: impl Iterator<Item = (usize, Range<usize>)>,
-    names: &Names<'_>,
-    states: &mut [u32],
-    stop: &Stop,
-) -> Result<(), NotReleased> {
-    for (walk, range) in walks {
-        let mut open = releaser.walk(&names(walk));
-        for steps in states[range].chunks_mut(PATIENCE) {
-            if stop.requested() {
-                return Err(NotReleased::Stopped);
-            }
-            for state in steps {
-                let real = StateId::new(*state as usize);
-                *state = releaser.release(&mut open, real)?.index() as u32;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn release_blocks(
-    mut releaser: BlockReleaser,
     walks: impl Iterator<Item = (usize, Range<usize>)>,
     names: &Names<'_>,
     states: &mut [u32],
@@ -355,7 +298,10 @@ fn release_blocks(
                 return Err(NotReleased::Stopped);
             }
             let pushed = releaser.push(&mut open, StateId::new(*state as usize), &mut released);
-            pushed.map_err(|error| NotReleased::Refused(name.clone().into_owned(), error))?;
+            pushed.map_err(|error| match error {
+                PushError::Forked(error) => NotReleased::Forked(error),
+                error => NotReleased::Refused(name.clone().into_owned(), error),
+            })?;
         }
         releaser.finish(open, &mut released)?;
         let places = states[range].iter_mut().zip(&released);

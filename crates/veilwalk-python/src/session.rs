@@ -8,7 +8,6 @@ use veilwalk::session::SavedSession;
 use veilwalk::{Model, Start, StateId};
 use veilwalk_io::UnknownStates;
 
-use crate::choice::block_length;
 use crate::error::{SessionError, VeilwalkError, chain_error, session_error, walk_error};
 use crate::labels::{Labels, Naming};
 use crate::mechanism::Mechanism;
@@ -26,6 +25,8 @@ pub(crate) struct Session {
     unknown: UnknownStates,
     /// The states as Python values, once it is known which kind is asked for.
     values: Option<(Naming, Vec<Py<PyAny>>)>,
+    /// How pushed states come, and so how those that wait are given back.
+    naming: Option<Naming>,
 }
 
 /// The release id in the bytes of a saved session, if its randomness was derived.
@@ -57,16 +58,53 @@ impl Session {
         self.session.as_ref().ok_or_else(|| SessionError::new_err(CLOSED))
     }
 
-    /// A released state, in the kind in which the real one came, if the model it was released with is
+    /// Released states, in the kind in which the real ones came, if the model they were released with is
     /// still what it was.
-    fn value(&mut self, py: Python<'_>, state: StateId, naming: Naming) -> PyResult<Py<PyAny>> {
+    fn values(
+        &mut self,
+        py: Python<'_>,
+        states: &[StateId],
+        naming: Naming,
+    ) -> PyResult<Vec<Py<PyAny>>> {
         self.model.check_unchanged().map_err(chain_error)?;
-        if self.values.as_ref().is_none_or(|(known, _)| *known != naming) {
-            let values = self.labels.python_values(py, naming)?;
-            self.values = Some((naming, values.into_iter().map(Bound::unbind).collect()));
+        let values = match self.values.take() {
+            Some((known, values)) if known == naming => values,
+            _ => {
+                let values = self.labels.python_values(py, naming)?;
+                values.into_iter().map(Bound::unbind).collect()
+            }
+        };
+        let of = |state: &StateId| values[state.index()].clone_ref(py);
+        let found = states.iter().map(of).collect();
+        self.values = Some((naming, values));
+        Ok(found)
+    }
+
+    /// The state that answers a real one.
+    fn answer(&mut self, py: Python<'_>, real: StateId, naming: Naming) -> PyResult<Py<PyAny>> {
+        self.check_naming(naming)?;
+        let released = self.open()?.release(real).map_err(session_error)?;
+        Ok(self.values(py, &[released], naming)?.remove(0))
+    }
+
+    /// Refuses integers that released states have no integer for.
+    fn check_naming(&self, naming: Naming) -> PyResult<()> {
+        if naming != Naming::Text && self.values.is_none() {
+            self.labels.released_integers(naming)?;
         }
-        let values = self.values.as_ref().map(|(_, values)| values);
-        Ok(values.map(|values| values[state.index()].clone_ref(py)).expect("just made"))
+        Ok(())
+    }
+
+    /// Refuses to answer state by state where blocks are released.
+    fn refuse_blocks(&self) -> PyResult<()> {
+        match self.look()?.mechanism().blocks() {
+            None => Ok(()),
+            Some(blocks) => Err(SessionError::new_err(format!(
+                "{} are released together, so there may be no state to answer with; give every real \
+                 state to push(), and end the walk with finish()",
+                blocks.length()
+            ))),
+        }
     }
 }
 
@@ -82,6 +120,8 @@ impl Session {
         name: &str,
         states: &str,
         allow_vacuous: bool,
+        block: Option<&str>,
+        longest_walk: Option<u64>,
         saved: Option<&[u8]>,
         unknown_state: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
@@ -89,7 +129,8 @@ impl Session {
             mechanism.refuse_empty_guarantee(py)?;
         }
         let start = mechanism.start(start)?;
-        let (inner, source) = (mechanism.mechanism.clone(), &source.0);
+        let (inner, ..) = mechanism.releasing(py, block, longest_walk)?;
+        let source = &source.0;
         let session = match saved {
             None => veilwalk::Session::new(inner, source, start, name)
                 .map_err(|e| VeilwalkError::new_err(e.to_string()))?,
@@ -104,12 +145,14 @@ impl Session {
             integers: Naming::integers(states)?,
             unknown: mechanism.labels.unknown_states_of_session(unknown_state)?,
             values: None,
+            naming: None,
         })
     }
 
     /// Releases the first state.
     #[pyo3(signature = (real=None))]
     fn start(&mut self, py: Python<'_>, real: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        self.refuse_blocks()?;
         if self.look()?.walk().released() > 0 {
             return Err(SessionError::new_err(
                 "the walk is under way; give its next real state to step()",
@@ -127,114 +170,19 @@ impl Session {
         // Unless it is released itself, the real first state is not looked at.
         let default = if self.integers == Naming::Place { Naming::Place } else { Naming::Text };
         let (real, naming) = given.unwrap_or((StateId::new(0), default));
-        if naming != Naming::Text {
-            self.labels.released_integers(naming)?;
-        }
-        let released = self.open()?.release(real).map_err(session_error)?;
-        self.value(py, released, naming)
+        self.answer(py, real, naming)
     }
 
     /// Releases the state that answers the next real one.
     fn step(&mut self, py: Python<'_>, real: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let (real, naming) = known_state(&self.labels, real, self.integers, self.unknown)?;
+        self.refuse_blocks()?;
         if self.look()?.walk().released() == 0 {
             return Err(SessionError::new_err(
                 "the walk has not started: start() releases its first state",
             ));
         }
-        if naming != Naming::Text && self.values.is_none() {
-            self.labels.released_integers(naming)?;
-        }
-        let released = self.open()?.release(real).map_err(session_error)?;
-        self.value(py, released, naming)
-    }
-
-    /// The session in about a hundred bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.look()?.save()))
-    }
-
-    /// The id that randomness is derived from, if it is derived.
-    #[getter]
-    fn release_id(&self) -> PyResult<Option<String>> {
-        Ok(self.look()?.release_id().map(|id| id.to_string()))
-    }
-
-    /// How many states have been released.
-    #[getter]
-    fn released(&self) -> PyResult<u64> {
-        Ok(self.look()?.walk().released())
-    }
-
-    /// The last released state.
-    #[getter]
-    fn last(&self) -> PyResult<Option<String>> {
-        let chain = self.labels.chain();
-        Ok(self.look()?.walk().last().map(|state| chain.label(state).to_owned()))
-    }
-
-    #[getter]
-    fn closed(&self) -> bool {
-        self.session.is_none()
-    }
-
-    fn close(&mut self) {
-        self.session = None;
-    }
-}
-
-/// A walk that is released a block at a time.
-#[pyclass(module = "veilwalk._native")]
-#[derive(Debug)]
-pub(crate) struct BlockSession {
-    session: Option<veilwalk::session::BlockSession>,
-    model: Arc<Model>,
-    labels: Arc<Labels>,
-    integers: Naming,
-    unknown: UnknownStates,
-    /// How the real states come, and so how released ones are given back.
-    naming: Option<Naming>,
-}
-
-#[pymethods]
-impl BlockSession {
-    #[new]
-    #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
-    fn new(
-        py: Python<'_>,
-        mechanism: &Mechanism,
-        source: &Source,
-        start: &Bound<'_, PyAny>,
-        name: &str,
-        states: &str,
-        allow_vacuous: bool,
-        block: &str,
-        longest_walk: Option<u64>,
-        saved: Option<&[u8]>,
-        unknown_state: &Bound<'_, PyAny>,
-    ) -> PyResult<Self> {
-        if !allow_vacuous {
-            mechanism.refuse_empty_guarantee(py)?;
-        }
-        let start = mechanism.start(start)?;
-        let length = block_length(Some(block), longest_walk)?.expect("one was given");
-        let (blocks, source) = (mechanism.in_blocks(py, length)?, &source.0);
-        let session = match saved {
-            None => veilwalk::session::BlockSession::new(blocks, source, start, name)
-                .map_err(|e| VeilwalkError::new_err(e.to_string()))?,
-            Some(bytes) => {
-                veilwalk::session::BlockSession::resume(blocks, source, start, name, bytes)
-                    .map_err(session_error)?
-            }
-        };
-        Ok(Self {
-            session: Some(session),
-            model: mechanism.mechanism.model().clone(),
-            labels: mechanism.labels.clone(),
-            integers: Naming::integers(states)?,
-            unknown: mechanism.labels.unknown_states_of_session(unknown_state)?,
-            naming: None,
-        })
+        self.answer(py, real, naming)
     }
 
     /// Takes the next real state, and gives what is released now.
@@ -245,20 +193,17 @@ impl BlockSession {
                 "a text among integers, or the other way round; give all states in one kind",
             ));
         }
-        if naming != Naming::Text {
-            self.labels.released_integers(naming)?;
-        }
-        let session = self.session.as_mut().ok_or_else(|| SessionError::new_err(CLOSED))?;
-        let released = session.push(real).map_err(session_error)?.to_vec();
+        self.check_naming(naming)?;
+        let released = self.open()?.push(real).map_err(session_error)?.to_vec();
         self.naming = Some(naming);
-        self.values(py, &released)
+        self.values(py, &released, naming)
     }
 
     /// The walk is over: releases the rest.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         let session = self.session.take().ok_or_else(|| SessionError::new_err(CLOSED))?;
         let released = session.finish().map_err(session_error)?;
-        self.values(py, &released)
+        self.values(py, &released, self.naming.unwrap_or(Naming::Text))
     }
 
     /// The session in about a hundred bytes, between two blocks.
@@ -299,24 +244,5 @@ impl BlockSession {
 
     fn close(&mut self) {
         self.session = None;
-    }
-}
-
-impl BlockSession {
-    fn look(&self) -> PyResult<&veilwalk::session::BlockSession> {
-        self.session.as_ref().ok_or_else(|| SessionError::new_err(CLOSED))
-    }
-
-    fn values(&self, py: Python<'_>, states: &[StateId]) -> PyResult<Vec<Py<PyAny>>> {
-        self.model.check_unchanged().map_err(chain_error)?;
-        let naming = self.naming.unwrap_or(Naming::Text);
-        if naming == Naming::Text {
-            let text = |state: &StateId| self.labels.as_text(py, state.index()).clone();
-            return Ok(states.iter().map(|state| text(state).into_any().unbind()).collect());
-        }
-        let integers = self.labels.released_integers(naming)?;
-        let value =
-            |state: &StateId| Ok(integers[state.index()].into_pyobject(py)?.into_any().unbind());
-        states.iter().map(value).collect()
     }
 }

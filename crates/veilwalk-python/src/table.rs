@@ -338,7 +338,7 @@ pub(crate) fn time_library(
             let lists = Lists::new(&chunk).ok_or_else(|| of("column", "not a list"))?;
             let texts: Vec<String> =
                 crate::column::as_texts(&lists.values).into_iter().flatten().collect();
-            let chain = manner.releasing.chain();
+            let chain = manner.mechanism.model().chain();
             let begun = processor_time()?;
             let found = texts.par_iter().map(|text| chain.state(text).map(|s| s.index() as u32));
             let found: Option<Vec<u32>> = found.collect();

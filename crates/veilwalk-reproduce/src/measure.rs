@@ -275,9 +275,8 @@ pub(crate) fn measure(
 
 fn release(mechanism: &Arc<Mechanism>, real: &[veilwalk::StateId]) -> Result<Vec<u32>> {
     let mut releaser = Releaser::new(Arc::clone(mechanism), &Source::seeded(SEED), Start::First)?;
-    let mut walk = releaser.walk("a walk to look at");
-    let index = |x: &veilwalk::StateId| Ok(releaser.release(&mut walk, *x)?.index() as u32);
-    real.iter().map(index).collect()
+    let released = releaser.release("a walk to look at", real)?;
+    Ok(released.iter().map(|state| state.index() as u32).collect())
 }
 
 fn simulation(

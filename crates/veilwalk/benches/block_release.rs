@@ -13,9 +13,8 @@ use std::time::Instant;
 
 use chains::{scattered, wikispeedia};
 use veilwalk::analysis::{Origin, OwnWalks};
-use veilwalk::mechanism::{BlockMechanism, Design};
-use veilwalk::session::BlockReleaser;
-use veilwalk::{Model, Preset, Promise, Rule, Source, Start, StateId};
+use veilwalk::session::Releaser;
+use veilwalk::{Design, Mechanism, Model, Preset, Promise, Rule, Source, Start, StateId};
 
 /// Processor seconds so far, which a busy machine disturbs less than the clock; the clock where they
 /// are not to be had.
@@ -42,14 +41,14 @@ fn measure(name: &str, model: &Arc<Model>, length: &str, steps: usize) {
     let promise = Promise::within_radius("1".parse().unwrap(), "1".parse().unwrap());
     let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
     let length = length.parse().expect("a length");
-    let blocks = BlockMechanism::new(model.clone(), design, promise, length).expect("a mechanism");
+    let blocks = Mechanism::in_blocks(model.clone(), design, promise, length).expect("a mechanism");
     let blocks = Arc::new(blocks);
     let source = Source::seeded(1);
     let mut randomness = source.open(blocks.fingerprint()).expect("seeded");
     let key = randomness.walk(b"real walk");
     let (own, from) = (OwnWalks::new(model.chain()), Origin::At(StateId::new(0)));
     let real = own.walk(from, steps, randomness.at(&key, 0, None));
-    let mut releaser = BlockReleaser::new(blocks.clone(), &source, Start::Initial).expect("seeded");
+    let mut releaser = Releaser::new(blocks.clone(), &source, Start::Initial).expect("seeded");
     let began = Instant::now();
     let before = cpu_seconds(began);
     let released = releaser.release("walk", &real).expect("states of the chain");
@@ -66,7 +65,7 @@ fn measure(name: &str, model: &Arc<Model>, length: &str, steps: usize) {
         steps as f64 / seconds,
         seconds * 1e9 / (steps * model.chain().transitions()) as f64,
         wrong as f64 / steps as f64,
-        blocks.rounding_cost(),
+        blocks.blocks().expect("in blocks").rounding_cost(),
         peak_mib(),
     );
 }

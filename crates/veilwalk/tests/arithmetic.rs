@@ -16,8 +16,7 @@ use veilwalk::guarantee::{
 };
 use veilwalk::mechanism::cell::Calibration;
 use veilwalk::mechanism::{
-    BlockError, BlockLength, BlockMechanism, BlockWorkspace, ChainWeight, Epsilon, Radius,
-    ScaleError, Unit, Workspace,
+    BlockError, BlockLength, ChainWeight, Epsilon, Radius, ScaleError, Unit, Workspace,
 };
 use veilwalk::random::Words;
 use veilwalk::rational::Rational;
@@ -419,21 +418,21 @@ proptest! {
     ) {
         let (model, length) = (&MODELS[which], length.parse::<BlockLength>().unwrap());
         let design = Design { rule: Rule::Exponential, ..design };
-        let blocks = match BlockMechanism::new(model.clone(), design, promise, length) {
+        let blocks = match Mechanism::in_blocks(model.clone(), design, promise, length) {
             Ok(blocks) => blocks,
             Err(BlockError::Rule(rule)) => return Err(TestCaseError::fail(format!("{rule}"))),
             Err(_) => return Ok(()),
         };
         let most = allowed(model, design, promise).expect("something bounds what is lost");
-        let cost = blocks.rounding_cost();
+        let cost = blocks.blocks().unwrap().rounding_cost();
         prop_assert!(cost >= 0.0 && cost <= promise.epsilon.value().as_f64());
-        let eta = Big::of(blocks.scale().eta());
+        let eta = Big::of(blocks.scale(StateId::new(0)).eta());
         let one_step = length.most_steps().get() == 1 && design.distance == Distance::Hamming;
         let most = if one_step { most } else { half(&most) };
         prop_assert!(eta.at_most(&most));
         let chain = model.chain();
         let steps = usize::try_from(length.most_steps().get().min(2)).unwrap();
-        let (mut words, mut space) = (Numbers(seed), BlockWorkspace::default());
+        let (mut words, mut space) = (Numbers(seed), Workspace::default());
         for z in chain.states() {
             let reals: Vec<_> =
                 (0..steps).map(|i| StateId::new((z.index() + 2 * i) % chain.len())).collect();
@@ -444,7 +443,8 @@ proptest! {
             let slack = 1e-9 + 16.0 * f64::EPSILON * largest;
             prop_assert!((total - 1.0).abs() < slack, "{total} {slack}");
             for _ in 0..3 {
-                let path = blocks.release(z, &reals, &mut words, &mut space);
+                let mut path = Vec::new();
+                blocks.release_after(z, &reals, &mut words, &mut space, &mut path);
                 let (_, log) = law.iter().find(|(known, _)| *known == path).expect("a path");
                 prop_assert!(*log > IMPOSSIBLE, "{log}");
             }

@@ -6,25 +6,33 @@ use std::sync::Arc;
 
 use common::{blocks, chance_of, credit, exponential, radius, random_chain, scattered_chain};
 use proptest::prelude::*;
-use veilwalk::analysis::{Origin, OwnWalks, given_block, unobserved};
+use veilwalk::analysis::{Origin, OwnWalks, given_walk, unobserved};
 use veilwalk::guarantee::{block_loss, unwatched, worst_replacement};
-use veilwalk::mechanism::{BlockMechanism, BlockWorkspace, Unit};
-use veilwalk::random::Randomness;
+use veilwalk::mechanism::{Blocks, Unit, Workspace};
+use veilwalk::random::{Randomness, Words};
 use veilwalk::{Chain, Distance, Mechanism, Model, Promise, Source, Start, StateId};
 
-fn randomness(mechanism: &BlockMechanism, seed: u64) -> Randomness {
+fn randomness(mechanism: &Mechanism, seed: u64) -> Randomness {
     Source::seeded(seed).open(mechanism.fingerprint()).unwrap()
 }
 
-/// Every path with its probability in logarithms, from the definition, in doubles.
-fn enumerated(
-    mechanism: &BlockMechanism,
-    from: StateId,
+fn release(
+    mechanism: &Mechanism,
+    previous: StateId,
     reals: &[StateId],
-) -> Vec<(Vec<StateId>, f64)> {
+    words: &mut impl Words,
+    space: &mut Workspace,
+) -> Vec<StateId> {
+    let mut released = Vec::new();
+    mechanism.release_after(previous, reals, words, space, &mut released);
+    released
+}
+
+/// Every path with its probability in logarithms, from the definition, in doubles.
+fn enumerated(mechanism: &Mechanism, from: StateId, reals: &[StateId]) -> Vec<(Vec<StateId>, f64)> {
     let (model, design) = (mechanism.model(), mechanism.design());
     let chain = model.chain();
-    let eta = mechanism.scale().eta().as_f64();
+    let eta = mechanism.scale(from).eta().as_f64();
     let beta = design.chain_weight.value().as_f64();
     let distance = |y: StateId, x: StateId| match design.distance {
         Distance::Directed => model.directed().between(y, x).as_f64(),
@@ -59,8 +67,8 @@ fn blocks_of_one_step_are_the_exponential_rule() {
                     let design = exponential(distance, weight);
                     let one = blocks(&model, design, promise, "1");
                     let rule = Mechanism::new(model.clone(), design, promise).unwrap();
-                    assert_eq!(one.rounding_cost(), 0.0);
-                    assert_eq!(one.scale(), rule.scale(StateId::new(0)));
+                    assert_eq!(one.blocks().unwrap().rounding_cost(), 0.0);
+                    assert_eq!(one.scale(StateId::new(0)), rule.scale(StateId::new(0)));
                     for z in model.chain().states() {
                         for x in model.chain().states() {
                             let law = one.log_law(z, &[x]);
@@ -103,7 +111,7 @@ proptest! {
         let reals = real_states(model.chain(), &turns);
         let length = "all".parse().unwrap();
         let promise = radius(epsilon, "2.5");
-        let made = BlockMechanism::new(model.clone(), exponential(distance, weight), promise, length);
+        let made = Mechanism::in_blocks(model.clone(), exponential(distance, weight), promise, length);
         let Ok(whole) = made else { return Ok(()) };
         let from = reals[0];
         let law = whole.log_law(from, &reals);
@@ -122,7 +130,7 @@ proptest! {
         // Analysis by passes gives the same marginals as adding up paths.
         let with_first = [&[from], &reals[..]].concat();
         let figures =
-            given_block::utility(&whole, &with_first, Start::First, &[], &unobserved).unwrap();
+            given_walk::utility(&whole, &with_first, Start::First, &[], &unobserved).unwrap();
         for (t, (law, &x)) in marginals.iter().zip(&reals).enumerate() {
             let row = model.directed().to(x);
             let mean: f64 = law.iter().zip(row).map(|(p, d)| p * d.as_f64()).sum();
@@ -152,11 +160,11 @@ proptest! {
             Unit::Radius("2.5".parse().unwrap())
         };
         let promise = Promise { epsilon: epsilon.parse().unwrap(), unit };
-        let made = BlockMechanism::new(
+        let made = Mechanism::in_blocks(
             model.clone(), exponential(distance, weight), promise, length.parse().unwrap()
         );
         let Ok(blocks) = made else { return Ok(()) };
-        prop_assert!(blocks.rounding_cost() < 1e-5);
+        prop_assert!(blocks.blocks().unwrap().rounding_cost() < 1e-5);
         let n = chain.len();
         let walks: Vec<Vec<StateId>> = (0..n * n * n)
             .map(|i| [i % n, i / n % n, i / n / n].map(StateId::new).to_vec())
@@ -184,8 +192,8 @@ proptest! {
 }
 
 /// The logarithms of the probabilities of all released walks, in order.
-fn walk_law(blocks: &BlockMechanism, from: StateId, reals: &[StateId]) -> Vec<f64> {
-    let most = blocks.length().most_steps().get() as usize;
+fn walk_law(blocks: &Mechanism, from: StateId, reals: &[StateId]) -> Vec<f64> {
+    let most = blocks.blocks().map(Blocks::length).unwrap().most_steps().get() as usize;
     let mut ends = vec![(from, 0.0)];
     for block in reals.chunks(most) {
         let longer = ends.iter().flat_map(|&(z, log)| {
@@ -213,11 +221,12 @@ fn sampled_blocks_agree_with_the_law() {
         let mut randomness = randomness(&blocks, 1);
         let key = randomness.walk(b"test");
         let words = randomness.at(&key, 0, None);
-        let mut space = BlockWorkspace::default();
+        let mut space = Workspace::default();
         let mut counts = std::collections::HashMap::new();
         let n = 1_000_000;
         for _ in 0..n {
-            *counts.entry(blocks.release(reals[0], &reals, words, &mut space)).or_insert(0u64) += 1;
+            *counts.entry(release(&blocks, reals[0], &reals, words, &mut space)).or_insert(0u64) +=
+                1;
         }
         assert!(law.len() > 20);
         for (path, log) in law {
@@ -246,11 +255,12 @@ fn the_most_unlikely_block_is_still_released() {
     let reals: Vec<_> = (0..10_000).map(|t| ids[2 + t % 2]).collect();
     let mut randomness = randomness(&blocks, 1);
     let key = randomness.walk(b"test");
-    let released = blocks.release(
+    let released = release(
+        &blocks,
         ids[0],
         &reals,
         randomness.at_block(&key, 1, ids[0], &reals),
-        &mut BlockWorkspace::default(),
+        &mut Workspace::default(),
     );
     assert_eq!(released.len(), reals.len());
     let moves = [&[ids[0]], &released[..]].concat();
@@ -265,17 +275,17 @@ fn segments_change_nothing() {
     for distance in [Distance::Symmetric, Distance::Cell] {
         let blocks = blocks(&model, exponential(distance, "0.5"), radius("2", "3"), "300");
         let own = OwnWalks::new(model.chain());
-        let released = |mut space: BlockWorkspace| {
+        let released = |mut space: Workspace| {
             let mut randomness = randomness(&blocks, 3);
             let key = randomness.walk(b"test");
             let words = randomness.at(&key, 0, None);
             let reals = own.walk(Origin::At(StateId::new(4)), 300, words);
             [300, 299, 40, 1]
-                .map(|n| blocks.release(StateId::new(9), &reals[..n], words, &mut space))
+                .map(|n| release(&blocks, StateId::new(9), &reals[..n], words, &mut space))
         };
-        let whole = released(BlockWorkspace::default());
+        let whole = released(Workspace::default());
         for steps in [1, 2, 7, 17, 100, 299, 300, 1000] {
-            assert_eq!(released(BlockWorkspace::with_segments(steps)), whole, "{steps}");
+            assert_eq!(released(Workspace::with_segments(steps)), whole, "{steps}");
         }
     }
 }

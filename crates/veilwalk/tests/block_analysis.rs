@@ -10,10 +10,8 @@ use common::{
 use veilwalk::analysis::block_plan::{BlockFindings, BlockPlan, Exactness};
 use veilwalk::analysis::plan::{Effort, Plan};
 use veilwalk::analysis::simulate::{Estimate, RealWalks, Simulation, simulate};
-use veilwalk::analysis::{
-    Inquiry, Origin, OwnWalks, Utility, given_block, given_walk, given_walks, unobserved,
-};
-use veilwalk::session::BlockReleaser;
+use veilwalk::analysis::{Inquiry, Origin, OwnWalks, Utility, given_walk, given_walks, unobserved};
+use veilwalk::session::Releaser;
 use veilwalk::{Distance, Mechanism, Model, Source, Start, StateId};
 
 /// Walks of 100 steps from Baa at one unit of epsilon per nat: exact for each real walk, averaged
@@ -33,7 +31,7 @@ fn a_delay_buys_accuracy_on_the_credit_chain() {
         let figures: Vec<_> = (0..4000)
             .map(|_| {
                 let real = own.walk(Origin::At(baa), 100, words);
-                given_block::utility(&blocks, &real, Start::First, &[], &unobserved).unwrap()
+                given_walk::utility(&blocks, &real, Start::First, &[], &unobserved).unwrap()
             })
             .collect();
         let of =
@@ -57,8 +55,7 @@ fn analysis_agrees_with_single_steps_and_with_the_sampler() {
     let one = blocks(&model, design, radius("2", "3.5"), "1");
     let rule = Mechanism::new(model.clone(), design, radius("2", "3.5")).unwrap();
     let levels = [2.0, 6.0];
-    let by_blocks =
-        given_block::utility(&one, &real, Start::Initial, &levels, &unobserved).unwrap();
+    let by_blocks = given_walk::utility(&one, &real, Start::Initial, &levels, &unobserved).unwrap();
     let by_steps = given_walk::utility(&rule, &real, Start::Initial, &levels, &unobserved).unwrap();
     let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
     for (a, b) in by_blocks.distance_by_step.iter().zip(&by_steps.distance_by_step) {
@@ -68,8 +65,8 @@ fn analysis_agrees_with_single_steps_and_with_the_sampler() {
     assert!(close(by_blocks.exceedance[1].ever, by_steps.exceedance[1].ever));
 
     let four = Arc::new(blocks(&model, design, radius("2", "3.5"), "4"));
-    let exact = given_block::utility(&four, &real, Start::First, &[], &unobserved).unwrap();
-    let mut releaser = BlockReleaser::new(four, &Source::seeded(5), Start::First).unwrap();
+    let exact = given_walk::utility(&four, &real, Start::First, &[], &unobserved).unwrap();
+    let mut releaser = Releaser::new(four, &Source::seeded(5), Start::First).unwrap();
     let n = 40_000;
     let mut wrong = vec![0u64; real.len()];
     for i in 0..n {
@@ -151,7 +148,7 @@ fn simulated_blocks_agree_over_the_chains_own_walks() {
     let exact: Vec<f64> = (0..4000)
         .map(|_| {
             let real = own.walk(origin, 30, words);
-            let figures = given_block::utility(&seven, &real, Start::First, &[], &unobserved);
+            let figures = given_walk::utility(&seven, &real, Start::First, &[], &unobserved);
             figures.unwrap().wrong_state_share
         })
         .collect();

@@ -5,11 +5,9 @@ mod common;
 use std::sync::Arc;
 
 use common::{blocks, credit, exponential, radius};
-use veilwalk::mechanism::{BlockLength, BlockMechanism};
-use veilwalk::session::{
-    BlockReleaser, BlockSession, BlockWalk, PushError, ReplayError, ResumeError, UnfilledBlock,
-};
-use veilwalk::{Distance, ReleaseId, Secret, Session, Source, Start, StateId};
+use veilwalk::mechanism::{BlockLength, Blocks};
+use veilwalk::session::{PushError, Releaser, ReplayError, ResumeError, UnfilledBlock, Walk};
+use veilwalk::{Distance, Mechanism, ReleaseId, Secret, Session, Source, Start, StateId};
 
 fn keyed() -> Source {
     let secret = Secret::new(b"a secret of more than sixteen bytes").unwrap();
@@ -20,7 +18,7 @@ fn real(t: usize) -> StateId {
     StateId::new([6, 7, 6, 6, 5][t % 5])
 }
 
-fn on_credit(length: &str) -> Arc<BlockMechanism> {
+fn on_credit(length: &str) -> Arc<Mechanism> {
     let design = exponential(Distance::Symmetric, "0.5");
     Arc::new(blocks(&credit(), design, radius("2", "3.5"), length))
 }
@@ -38,10 +36,9 @@ fn sessions_release_a_block_when_it_is_full_and_the_rest_at_the_end() {
             radius("2", "3.5"),
             length,
         ));
-        let most = blocks.length().most_steps().get() as usize;
+        let most = blocks.blocks().map(Blocks::length).unwrap().most_steps().get() as usize;
         let run = || {
-            let mut session =
-                BlockSession::new(blocks.clone(), &source, Start::Initial, "w").unwrap();
+            let mut session = Session::new(blocks.clone(), &source, Start::Initial, "w").unwrap();
             let mut released: Vec<StateId> = Vec::new();
             for (t, &real) in real.iter().enumerate() {
                 let now = session.push(real).unwrap();
@@ -62,7 +59,7 @@ fn sessions_release_a_block_when_it_is_full_and_the_rest_at_the_end() {
         assert_eq!(whole, run(), "a repeated walk repeats its release");
         assert_eq!(whole.len(), real.len());
         assert!(whole.windows(2).all(|pair| model.chain().allows(pair[0], pair[1])));
-        let mut releaser = BlockReleaser::new(blocks.clone(), &source, Start::Initial).unwrap();
+        let mut releaser = Releaser::new(blocks.clone(), &source, Start::Initial).unwrap();
         assert_eq!(releaser.release("w", &real).unwrap(), whole);
         assert_ne!(releaser.release("v", &real).unwrap(), whole);
         all.push(whole);
@@ -75,10 +72,10 @@ fn what_a_session_does_not_take_leaves_it_where_it_was() {
     let model = credit();
     let length = BlockLength::Whole { longest: 2.try_into().unwrap() };
     let design = exponential(Distance::Symmetric, "0.5");
-    let blocks = BlockMechanism::new(model, design, radius("2", "3.5"), length).unwrap();
+    let blocks = Mechanism::in_blocks(model, design, radius("2", "3.5"), length).unwrap();
     let blocks = Arc::new(blocks);
     let source = Source::seeded(1);
-    let mut session = BlockSession::new(blocks.clone(), &source, Start::First, "w").unwrap();
+    let mut session = Session::new(blocks.clone(), &source, Start::First, "w").unwrap();
     let x = StateId::new(4);
     assert!(matches!(session.push(StateId::new(9)), Err(PushError::NoSuchState(_))));
     assert_eq!(session.push(x), Ok(&[x][..]));
@@ -88,10 +85,18 @@ fn what_a_session_does_not_take_leaves_it_where_it_was() {
     assert_eq!(session.push(x), Err(PushError::TooLong { longest: 2 }));
     assert_eq!(session.walk().waiting(), 2);
     assert_eq!(session.finish().unwrap().len(), 2);
-    let mut releaser = BlockReleaser::new(blocks, &source, Start::First).unwrap();
+    let mut releaser = Releaser::new(blocks, &source, Start::First).unwrap();
     assert_eq!(releaser.release("w", &[x; 4]), Err(PushError::TooLong { longest: 2 }));
     assert_eq!(releaser.release("w", &[]), Ok(vec![]));
     assert_eq!(releaser.release("w", &[x]), Ok(vec![x]));
+}
+
+#[test]
+fn one_state_cannot_be_asked_for_where_blocks_are_released() {
+    let mut session = Session::new(on_credit("5"), &keyed(), Start::First, "w").unwrap();
+    let length = BlockLength::Steps(5.try_into().unwrap());
+    assert_eq!(session.release(real(0)), Err(PushError::InBlocks { length }));
+    assert_eq!(session.walk().released(), 0);
 }
 
 #[test]
@@ -99,9 +104,9 @@ fn walks_that_alternate_are_released_as_if_each_were_alone() {
     let names = ["a", "b", "c"];
     for length in ["1", "4", "all"] {
         let blocks = on_credit(length);
-        let new = || BlockReleaser::new(blocks.clone(), &keyed(), Start::Initial).unwrap();
+        let new = || Releaser::new(blocks.clone(), &keyed(), Start::Initial).unwrap();
         let mut releaser = new();
-        let mut walks: Vec<BlockWalk> = names.iter().map(|name| releaser.walk(name)).collect();
+        let mut walks: Vec<Walk> = names.iter().map(|name| releaser.walk(name)).collect();
         let mut released = vec![Vec::new(); names.len()];
         // One buffer for all, as someone would have who writes what comes out at once.
         let mut out = Vec::new();
@@ -130,11 +135,11 @@ fn walks_that_alternate_are_released_as_if_each_were_alone() {
 fn a_resumed_session_goes_on_as_if_never_stopped() {
     for length in ["1", "5", "all"] {
         let blocks = on_credit(length);
-        let most = blocks.length().most_steps().get() as usize;
+        let most = blocks.blocks().map(Blocks::length).unwrap().most_steps().get() as usize;
         let reals: Vec<_> = (0..24).map(real).collect();
-        let mut releaser = BlockReleaser::new(blocks.clone(), &keyed(), Start::Initial).unwrap();
+        let mut releaser = Releaser::new(blocks.clone(), &keyed(), Start::Initial).unwrap();
         let expected = releaser.release("w", &reals).unwrap();
-        let mut session = BlockSession::new(blocks.clone(), &keyed(), Start::Initial, "w").unwrap();
+        let mut session = Session::new(blocks.clone(), &keyed(), Start::Initial, "w").unwrap();
         let mut released = Vec::new();
         for (t, &real) in reals.iter().enumerate() {
             released.extend_from_slice(session.push(real).unwrap());
@@ -143,11 +148,11 @@ fn a_resumed_session_goes_on_as_if_never_stopped() {
                     assert_eq!(t % most, 0, "{length}, step {t}");
                     assert!(bytes.len() <= 104, "small: {}", bytes.len());
                     let (blocks, source) = (blocks.clone(), keyed());
-                    session = BlockSession::resume(blocks, &source, Start::Initial, "w", &bytes)
+                    session = Session::resume(blocks, &source, Start::Initial, "w", &bytes)
                         .unwrap_or_else(|error| panic!("{length}, step {t}: {error}"));
                 }
                 Err(error) => {
-                    let length = blocks.length();
+                    let length = blocks.blocks().map(Blocks::length).unwrap();
                     assert_eq!(error, UnfilledBlock { waiting: t % most, length });
                 }
             }
@@ -159,11 +164,11 @@ fn a_resumed_session_goes_on_as_if_never_stopped() {
 
 #[test]
 fn real_states_that_wait_are_neither_saved_nor_shown() {
-    let mut session = BlockSession::new(on_credit("5"), &keyed(), Start::First, "w").unwrap();
+    let mut session = Session::new(on_credit("5"), &keyed(), Start::First, "w").unwrap();
     (0..4).for_each(|t| assert!(session.push(real(t)).is_ok()));
     let error = session.save().unwrap_err().to_string();
     assert!(error.contains("3 real states wait for their block (5 steps)"), "{error}");
-    let mut other = BlockSession::new(on_credit("5"), &keyed(), Start::First, "w").unwrap();
+    let mut other = Session::new(on_credit("5"), &keyed(), Start::First, "w").unwrap();
     for t in [0, 2, 4, 4] {
         other.push(real(t)).unwrap();
     }
@@ -173,11 +178,11 @@ fn real_states_that_wait_are_neither_saved_nor_shown() {
 #[test]
 fn a_saved_session_is_refused_where_it_does_not_belong() {
     let five = on_credit("5");
-    let mut session = BlockSession::new(five.clone(), &keyed(), Start::First, "w").unwrap();
+    let mut session = Session::new(five.clone(), &keyed(), Start::First, "w").unwrap();
     session.push(real(0)).unwrap();
     let bytes = session.save().unwrap();
     let resume = |length: &str, name: &str, bytes: &[u8]| {
-        BlockSession::resume(on_credit(length), &keyed(), Start::First, name, bytes).unwrap_err()
+        Session::resume(on_credit(length), &keyed(), Start::First, name, bytes).unwrap_err()
     };
     // Borders would come to lie elsewhere.
     for length in ["4", "all"] {
@@ -187,7 +192,7 @@ fn a_saved_session_is_refused_where_it_does_not_belong() {
     assert!(matches!(resume("5", "w", &bytes[1..]), ResumeError::Damaged));
     // Nor is it a session of single steps, though these have the same costs.
     let promise = radius("2", "3.5");
-    let steps = veilwalk::Mechanism::new(credit(), five.design(), promise).unwrap();
+    let steps = Mechanism::new(credit(), five.design(), promise).unwrap();
     let error = Session::resume(Arc::new(steps), &keyed(), Start::First, "w", &bytes).unwrap_err();
     assert!(matches!(error, ResumeError::OtherMechanism), "{error}");
 }
@@ -196,12 +201,12 @@ fn a_saved_session_is_refused_where_it_does_not_belong() {
 fn a_walk_that_comes_again_is_compared_with_the_record() {
     let five = on_credit("5");
     let reals: Vec<_> = (0..16).map(real).collect();
-    let mut session = BlockSession::new(five.clone(), &keyed(), Start::First, "w").unwrap();
+    let mut session = Session::new(five.clone(), &keyed(), Start::First, "w").unwrap();
     let mut released = Vec::new();
     reals.iter().for_each(|&x| released.extend(session.push(x).unwrap()));
     let bytes = session.save().unwrap();
     let replay = |source: &Source, reals: &[StateId]| {
-        BlockSession::replay(five.clone(), source, Start::First, "w", &bytes, reals)
+        Session::replay(five.clone(), source, Start::First, "w", &bytes, reals)
     };
     let (mut again, repeated) = replay(&keyed(), &reals).unwrap();
     assert_eq!(repeated, released);
@@ -209,7 +214,7 @@ fn a_walk_that_comes_again_is_compared_with_the_record() {
         assert_eq!(again.push(real(t)).unwrap(), session.push(real(t)).unwrap());
     }
     assert_eq!(again.digest(), session.digest());
-    let whole = BlockReleaser::new(five.clone(), &keyed(), Start::First).unwrap();
+    let whole = Releaser::new(five.clone(), &keyed(), Start::First).unwrap();
     let all: Vec<_> = (0..21).map(real).collect();
     assert_eq!(whole.digest("w", &all), session.digest());
     for place in 0..16 {

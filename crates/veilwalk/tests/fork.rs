@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{blocks, credit, exponential, preset, radius};
 use veilwalk::random::Forked;
-use veilwalk::session::{BlockReleaser, BlockSession, PushError, Releaser, StepError};
+use veilwalk::session::{PushError, Releaser};
 use veilwalk::{Distance, Preset, ReleaseId, Secret, Session, Source, Start, StateId};
 
 /// What a child of a fork finds: one bit for each thing that is as it should be.
@@ -43,16 +43,18 @@ fn a_forked_child_is_refused_until_it_opens_its_own() {
     session.release(real).unwrap();
     let mut releaser = Releaser::new(steps.clone(), &system, start).unwrap();
     let mut walk = releaser.walk("w");
-    let mut block_session = BlockSession::new(five.clone(), &system, start, "w").unwrap();
+    let mut block_session = Session::new(five.clone(), &system, start, "w").unwrap();
     block_session.push(real).unwrap();
-    let mut block_releaser = BlockReleaser::new(five, &system, start).unwrap();
+    let mut block_releaser = Releaser::new(five, &system, start).unwrap();
     let mut keyed = Session::new(steps.clone(), &key, start, "w").unwrap();
     let mut keyed_twin = Session::new(steps.clone(), &key, start, "w").unwrap();
 
     let found = in_a_child(|| {
         let mut bits = 0;
-        bits |= u8::from(session.release(real) == Err(StepError::Forked(Forked)));
-        bits |= u8::from(releaser.release(&mut walk, real) == Err(Forked)) << 1;
+        bits |= u8::from(session.release(real) == Err(PushError::Forked(Forked)));
+        bits |= u8::from(
+            releaser.push(&mut walk, real, &mut Vec::new()) == Err(PushError::Forked(Forked)),
+        ) << 1;
         bits |= u8::from(block_session.push(real) == Err(PushError::Forked(Forked))) << 2;
         let whole = block_releaser.release("w", &[real; 3]);
         bits |= u8::from(whole == Err(PushError::Forked(Forked))) << 3;

@@ -11,10 +11,9 @@ use std::sync::Arc;
 
 use common::{blocks, exponential, mean_and_error, preset, radius};
 use veilwalk::analysis::simulate::{RealWalks, Simulation, simulate};
-use veilwalk::analysis::{Analyzed, Origin, OwnWalks, given_block, unobserved};
+use veilwalk::analysis::{Origin, OwnWalks, given_walk, unobserved};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope, TransitionCounts};
 use veilwalk::guarantee::{Coverage, Effort, audited_loss, unwatched};
-use veilwalk::mechanism::BlockMechanism;
 use veilwalk::mechanism::cell::{Calibration, Obtained};
 use veilwalk::{Distance, Mechanism, Model, Preset, Promise, Source, Start};
 
@@ -56,7 +55,7 @@ fn roads() -> Option<Arc<Model>> {
 
 /// Share of wrong states and mean distance over 100-step walks of the chain from a random state,
 /// with their standard errors over walks.
-fn simulated<M: Analyzed>(mechanism: &M, walks: u64) -> [(f64, f64); 2] {
+fn simulated(mechanism: &Mechanism, walks: u64) -> [(f64, f64); 2] {
     let simulation = Simulation {
         real: RealWalks::Own { origin: Origin::Initial, steps: 100 },
         start: Start::First,
@@ -126,14 +125,14 @@ fn roads_in_blocks_at_one_per_nat() {
 }
 
 /// The share of wrong states, exact for each of so many drawn walks, with the error over walks.
-fn exact_wrong_share(blocks: &BlockMechanism, walks: usize) -> (f64, f64) {
+fn exact_wrong_share(blocks: &Mechanism, walks: usize) -> (f64, f64) {
     let mut randomness = Source::seeded(7).open(blocks.fingerprint()).unwrap();
     let key = randomness.walk(b"real walks");
     let words = randomness.at(&key, 0, None);
     let own = OwnWalks::new(blocks.model().chain());
     let each = (0..walks).map(|_| {
         let real = own.walk(Origin::Initial, 100, words);
-        let figures = given_block::utility(blocks, &real, Start::First, &[], &unobserved);
+        let figures = given_walk::utility(blocks, &real, Start::First, &[], &unobserved);
         figures.unwrap().wrong_state_share
     });
     mean_and_error(&each.collect::<Vec<_>>())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use common::{blocks, credit, exponential, preset, radius, scattered_chain};
 use veilwalk::distance::CacheSize;
 use veilwalk::random::SAMPLER_VERSION;
-use veilwalk::session::{BlockReleaser, Releaser};
+use veilwalk::session::Releaser;
 use veilwalk::{
     Design, Distance, Mechanism, Model, Preset, ReleaseId, Rule, Secret, Source, Start, StateId,
 };
@@ -29,8 +29,8 @@ fn released(
     reals: impl Iterator<Item = usize>,
 ) -> Vec<StateId> {
     let mut releaser = Releaser::new(Arc::new(mechanism), &source(), start).unwrap();
-    let mut walk = releaser.walk("pinned");
-    reals.map(|real| releaser.release(&mut walk, StateId::new(real)).unwrap()).collect()
+    let reals: Vec<_> = reals.map(StateId::new).collect();
+    releaser.release("pinned", &reals).unwrap()
 }
 
 /// Every path, with a name and what it releases.
@@ -87,8 +87,7 @@ fn paths() -> Vec<(String, String)> {
         for length in ["1", "5", "all"] {
             let design = exponential(distance, "0.5");
             let blocks = blocks(&model, design, radius("1", "3.5"), length);
-            let mut releaser =
-                BlockReleaser::new(Arc::new(blocks), &source(), Start::Initial).unwrap();
+            let mut releaser = Releaser::new(Arc::new(blocks), &source(), Start::Initial).unwrap();
             let states = releaser.release("pinned", &reals).unwrap();
             found.push((format!("blocks of {length}, {distance}"), text(&states, "")));
         }
@@ -96,7 +95,7 @@ fn paths() -> Vec<(String, String)> {
     let table = Arc::new(Model::new(scattered_chain(120, 60, 8)).unwrap());
     let design = exponential(Distance::Symmetric, "0.5");
     let wide = Arc::new(blocks(&table, design, radius("3", "1"), "6"));
-    let mut releaser = BlockReleaser::new(wide, &source(), Start::Initial).unwrap();
+    let mut releaser = Releaser::new(wide, &source(), Start::Initial).unwrap();
     let reals: Vec<_> = (0..13).map(|t| StateId::new(t * 9)).collect();
     let states = releaser.release("pinned", &reals).unwrap();
     found.push(("blocks of 6, 60 candidates".to_owned(), text(&states, " ")));

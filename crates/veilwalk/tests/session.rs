@@ -65,7 +65,7 @@ fn a_resumed_session_goes_on_as_if_never_stopped() {
         let mut session = new();
         for (t, &expected) in expected.iter().enumerate() {
             // saved and resumed before every single step
-            let bytes = session.save();
+            let bytes = session.save().unwrap();
             assert!(bytes.len() <= 104, "small: {}", bytes.len());
             let resume = || {
                 Session::resume(mechanism.clone(), &keyed(), Start::Initial, "w", &bytes).unwrap()
@@ -84,7 +84,7 @@ fn a_saved_session_is_refused_where_it_does_not_belong() {
     let sharp = mechanism(Preset::Sharp);
     let mut session = Session::new(sharp.clone(), &keyed(), Start::Initial, "w").unwrap();
     session.release(real(0)).unwrap();
-    let bytes = session.save();
+    let bytes = session.save().unwrap();
     let resume = |mechanism: &Arc<Mechanism>, name: &str, bytes: &[u8]| {
         Session::resume(mechanism.clone(), &keyed(), Start::Initial, name, bytes).unwrap_err()
     };
@@ -110,7 +110,7 @@ fn a_saved_session_is_refused_where_it_does_not_belong() {
     assert!(error.to_string().contains(&id.to_string()), "{error}");
     // Nor is a session without a key taken up with one.
     let unkeyed = Session::new(sharp.clone(), &Source::system(), Start::Initial, "w").unwrap();
-    assert!(matches!(resume(&sharp, "w", &unkeyed.save()), ResumeError::OtherSource));
+    assert!(matches!(resume(&sharp, "w", &unkeyed.save().unwrap()), ResumeError::OtherSource));
     for cut in 0..bytes.len() {
         assert!(matches!(resume(&sharp, "w", &bytes[..cut]), ResumeError::Damaged));
     }
@@ -180,7 +180,7 @@ fn a_walk_that_comes_again_is_compared_with_the_record() {
         let mut session = Session::new(mechanism.clone(), &keyed(), start, "w").unwrap();
         let reals: Vec<_> = (0..30).map(real).collect();
         let released: Vec<_> = reals.iter().map(|&x| session.release(x).unwrap()).collect();
-        let (bytes, next) = (session.save(), session.release(real(30)).unwrap());
+        let (bytes, next) = (session.save().unwrap(), session.release(real(30)).unwrap());
         let id = Some(ReleaseId::from_bytes([1; 16]));
         assert_eq!(
             SavedSession::read(&bytes).unwrap(),
@@ -214,7 +214,7 @@ fn a_walk_that_comes_again_is_compared_with_the_record() {
     }
     let system = Source::system();
     let open = Session::new(mechanism(Preset::Sharp), &system, Start::Initial, "w").unwrap();
-    let bytes = open.save();
+    let bytes = open.save().unwrap();
     let replayed =
         Session::replay(mechanism(Preset::Sharp), &system, Start::Initial, "w", &bytes, &[]);
     assert!(matches!(replayed.unwrap_err(), ReplayError::NoDigest));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use veilwalk::mechanism::{BlockLength, BlockMechanism};
-use veilwalk::{Design, Model, Preset, Promise, Rule};
+use veilwalk::mechanism::BlockLength;
+use veilwalk::{Design, Mechanism, Model, Preset, Rule};
 
-use super::mechanism::{Calibrate, Named, Settled};
+use super::mechanism::{Calibrate, Chosen, Named, Settled};
 use super::{count, thousands};
 use crate::terminal;
 
@@ -79,17 +79,9 @@ pub(crate) fn blocks_in_words(length: BlockLength) -> String {
     }
 }
 
-/// A block mechanism with the name it goes by.
-#[derive(Debug)]
-pub(crate) struct ChosenBlocks {
-    pub(crate) name: String,
-    pub(crate) mechanism: Arc<BlockMechanism>,
-    pub(crate) promise: Promise,
-}
-
 impl Settled<'_> {
-    /// Makes the block mechanism on a model. Says where it is not what its name says.
-    pub(crate) fn block_on(&self, model: &Arc<Model>, length: BlockLength) -> Result<ChosenBlocks> {
+    /// Makes the mechanism in blocks on a model. Says where it is not what its name says.
+    pub(super) fn in_blocks(&self, model: &Arc<Model>, length: BlockLength) -> Result<Chosen> {
         let (name, design) = self.block_design()?;
         let asked = &self.flags.mechanism;
         if *asked == Named::Preset(Preset::Sharp) && self.flags.rule.is_none() {
@@ -105,8 +97,10 @@ impl Settled<'_> {
                  `veilwalk analyze` says what each gives",
             );
         }
-        let mechanism = BlockMechanism::new(model.clone(), design, self.promise, length)?;
-        Ok(ChosenBlocks { name, mechanism: Arc::new(mechanism), promise: self.promise })
+        let promise = self.promise;
+        let mechanism = Arc::new(Mechanism::in_blocks(model.clone(), design, promise, length)?);
+        let (calibrate, calibration) = (Calibrate::Theorem, None);
+        Ok(Chosen { name, mechanism, promise, calibrate, calibration })
     }
 
     /// The choices for blocks, with the name they go by, or why they cannot be released in blocks.

@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use veilwalk::analysis::tune::name_of;
 use veilwalk::distance::Cells;
 use veilwalk::guarantee::Calibrated;
-use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit, UnknownName};
+use veilwalk::mechanism::{BlockLength, ChainWeight, Epsilon, Radius, Unit, UnknownName};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Rule};
 use veilwalk_io::{MechanismFile, ScaleFrom};
 
@@ -155,7 +155,7 @@ impl MechanismArgs {
 
     /// Makes the mechanism on a model.
     pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
-        self.settled()?.on(model)
+        self.settled()?.on(model, None)
     }
 
     /// Reads the mechanism file, if there is one, and finds out what is promised.
@@ -221,8 +221,11 @@ fn agree<T: PartialEq + std::fmt::Display>(
 }
 
 impl Settled<'_> {
-    /// Makes the mechanism on a model.
-    pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
+    /// Makes the mechanism on a model, one step at a time or in blocks of this length.
+    pub(crate) fn on(&self, model: &Arc<Model>, length: Option<BlockLength>) -> Result<Chosen> {
+        if let Some(length) = length {
+            return self.in_blocks(model, length);
+        }
         let (name, design) = self.design(model.chain())?;
         let default = ScaleFrom::default_for(design).into();
         let calibrate = match &self.file {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
-pub(crate) use block::{BlockArgs, ChosenBlocks, block_flag, block_value, blocks_in_words};
+pub(crate) use block::{BlockArgs, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
 pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs};
 pub(crate) use number::{any_whole, count, whole};

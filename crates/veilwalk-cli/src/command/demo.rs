@@ -83,8 +83,7 @@ fn release(
     let promise = Promise { epsilon: epsilon.parse()?, unit };
     let mechanism = Arc::new(Mechanism::new(model.clone(), preset.design(), promise)?);
     let mut releaser = Releaser::new(mechanism, source, Start::First)?;
-    let mut walk = releaser.walk("demo");
-    Ok(real.iter().map(|&x| releaser.release(&mut walk, x)).collect::<Result<_, _>>()?)
+    Ok(releaser.release("demo", real)?)
 }
 
 fn explanation(model: &Model) -> String {

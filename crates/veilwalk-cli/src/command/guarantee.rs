@@ -13,7 +13,7 @@ use veilwalk::mechanism::BlockLength;
 use veilwalk::mechanism::cell::CellScale;
 use veilwalk::nats::in_nats;
 
-use crate::args::{BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Format, MechanismArgs};
+use crate::args::{BlockArgs, Calibrate, ChainArgs, Chosen, Format, MechanismArgs};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -102,8 +102,7 @@ fn status(vacuous: bool) -> ExitCode {
 /// What is promised of walks that are released in blocks.
 fn of_blocks(args: &Args, length: BlockLength) -> Result<ExitCode> {
     let model = args.chain.model()?;
-    let ChosenBlocks { name, mechanism, .. } =
-        args.mechanism.settled()?.block_on(&model, length)?;
+    let Chosen { name, mechanism, .. } = args.mechanism.settled()?.on(&model, Some(length))?;
     let effort = if args.all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
     let mut guarantee =
         with_progress("comparing blocks", |watch| BlockGuarantee::new(&mechanism, effort, watch))?;

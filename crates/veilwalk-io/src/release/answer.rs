@@ -5,14 +5,43 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 
 use super::batch::{Batch, Kept, Run};
-use super::block_shard::Emission;
 use super::shard::{Deal, Released, shard_of};
 use super::sink::Piece;
 use super::text_format::TextFormat;
+use super::waiting::{Emission, in_order};
 use crate::columns::{ColumnFormat, ColumnRows, Shape, arrow_error};
 use crate::compression::Compression;
 use crate::read_error::Place;
 use crate::write_error::WriteError;
+
+/// A part after the second stage.
+#[derive(Debug)]
+pub(super) struct Answers {
+    pub(super) batch: Batch,
+    pub(super) deal: Deal,
+    /// By shard.
+    pub(super) released: Vec<Released>,
+    /// Whether rows come out when their block is released.
+    pub(super) rows_wait: bool,
+}
+
+impl Answers {
+    pub(super) fn states(&self) -> u64 {
+        let emissions = self.released.iter().flat_map(|released| &released.emissions);
+        let in_blocks: usize = emissions.map(|emission| emission.states.len()).sum();
+        let others: usize = self.released.iter().map(|released| released.states.len()).sum();
+        (in_blocks + others) as u64
+    }
+
+    /// One answer, in the order in which rows come out.
+    pub(super) fn merge(self) -> Answer {
+        if !self.rows_wait {
+            return Answer::merge(self.batch, &self.deal, &self.released);
+        }
+        let emissions = self.released.into_iter().flat_map(|released| released.emissions);
+        Answer::of_emissions(&in_order(emissions.collect()))
+    }
+}
 
 /// A batch after its release: its states are the released ones.
 #[derive(Debug)]
@@ -24,7 +53,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Puts what the shards released back into the order of the input.
-    pub(super) fn merge(mut batch: Batch, deal: &Deal, released: &[Released]) -> Self {
+    fn merge(mut batch: Batch, deal: &Deal, released: &[Released]) -> Self {
         // For each shard, how many runs and states have been taken.
         let mut taken = vec![(0, 0); released.len()];
         let mut first_steps = Vec::with_capacity(batch.runs.len());

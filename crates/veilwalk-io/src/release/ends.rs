@@ -74,7 +74,7 @@ impl Out {
         release: &WalkRelease<'_>,
     ) -> Result<(), Ended> {
         let pieces = pieces.map_err(|error| Some(error.into()))?;
-        release.releasing.model().check_unchanged().map_err(|error| Some(error.into()))?;
+        release.mechanism.model().check_unchanged().map_err(|error| Some(error.into()))?;
         for piece in pieces {
             self.send.send(Written::Piece(piece)).map_err(|_| None)?;
         }

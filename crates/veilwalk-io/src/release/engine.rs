@@ -7,18 +7,19 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 use veilwalk::Chain;
+use veilwalk::session::Releaser;
 
-use super::answer::Format;
+use super::answer::{Answers, Format};
 use super::batch::{Batch, Ids, Labels, WalkId};
 use super::ends::{Ended, Out, PartOrError, Written, next_round, read_ahead, write_behind};
 use super::input::{Known, Part, WalkInput};
 use super::parse::TextParser;
 use super::parse_columns::ColumnParser;
-use super::shard::{Deal, Moves};
+use super::second_stage::{Parsed, Reached};
+use super::shard::{Deal, Moves, PerThread, Shard, shard_of};
 use super::sink::{Piece, ReleaseOutput, Sink};
 use super::text_format::TextFormat;
-use super::work::{Parsed, Reached, ReleasedPart, Work};
-use super::{ReleaseError, Releasing, Tally, WalkRelease};
+use super::{ReleaseError, Tally, WalkRelease};
 use crate::columns::{ColumnFormat, Shape, arrow_error};
 use crate::read_error::ReadError;
 use crate::row_text::RowText;
@@ -34,7 +35,8 @@ pub(super) fn run<W: Write + Send>(
     let pool = pool.map_err(|error| ReleaseError::Threads(error.to_string()))?;
     let known = input.parts.known();
     let engine = Engine::new(release, known, &output, threads)?;
-    let mut work = Work::new(release, threads)?;
+    let mut shards: Vec<Shard> = Vec::new();
+    shards.resize_with(engine.shards, Shard::default);
     let header = engine.header(&output)?;
     let mut sink = Sink::new(output, engine.schema())?;
     if let Some(header) = header {
@@ -42,7 +44,7 @@ pub(super) fn run<W: Write + Send>(
     }
     let read = input.counter();
     let mut parts = input.parts;
-    if matches!(release.releasing, Releasing::Blocks(_)) {
+    if release.mechanism.blocks().is_some() {
         parts.make_small();
     }
     let parts = read_ahead(parts, engine.round);
@@ -50,7 +52,7 @@ pub(super) fn run<W: Write + Send>(
         let (send, pieces) = sync_channel(engine.round);
         let writer = scope.spawn(move || write_behind(sink, &pieces));
         let out = Out { send, read, states: 0, taken: 0 };
-        let released = engine.drive(&pool, &parts, &mut work, out);
+        let released = engine.drive(&pool, &parts, &mut shards, out);
         let written = match writer.join() {
             Ok(written) => written,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -64,6 +66,9 @@ pub(super) fn run<W: Write + Send>(
     })
 }
 
+/// More shards than threads, so that none waits long for the last.
+const SHARDS_A_THREAD: usize = 4;
+
 /// Everything the stages share.
 pub(super) struct Engine<'a> {
     pub(super) release: &'a WalkRelease<'a>,
@@ -71,6 +76,7 @@ pub(super) struct Engine<'a> {
     labels: Labels,
     ids: Ids,
     pub(super) moves: Moves<'a>,
+    pub(super) releasers: PerThread<Releaser>,
     pub(super) format: Format,
     shards: usize,
     /// How many parts make a round.
@@ -84,14 +90,14 @@ impl<'a> Engine<'a> {
         output: &ReleaseOutput<W>,
         threads: usize,
     ) -> Result<Self, ReleaseError> {
-        let chain = release.releasing.chain();
+        let chain = release.mechanism.model().chain();
         let (kept, name) = (output.kept.len(), output.name.clone());
         let columns = match &input {
             Known::Text(_) => None,
             Known::Columns(columns) => Some(&**columns),
         };
         if kept > 0
-            && matches!(release.releasing, Releasing::Blocks(_))
+            && release.mechanism.blocks().is_some()
             && columns.is_some_and(|columns| columns.shape == Shape::Long)
         {
             return Err(ReleaseError::KeptInBlocks);
@@ -105,20 +111,22 @@ impl<'a> Engine<'a> {
                 .map_err(|error| arrow_error(&name, error))?;
             Format::Columns { format, kept, output: name }
         };
+        let releaser = |_| Releaser::new(release.mechanism.clone(), release.source, release.start);
         Ok(Self {
+            releasers: PerThread::new((0..threads).map(releaser).collect::<Result<_, _>>()?),
             release,
             input,
             labels: Labels::new(chain),
             ids: Ids::new(),
             moves: Moves::new(chain),
             format,
-            shards: Work::SHARDS_A_THREAD * threads,
+            shards: SHARDS_A_THREAD * threads,
             round: 2 * threads,
         })
     }
 
     fn chain(&self) -> &Chain {
-        self.release.releasing.chain()
+        self.release.mechanism.model().chain()
     }
 
     /// What stands above the rows.
@@ -141,12 +149,12 @@ impl<'a> Engine<'a> {
         &self,
         pool: &rayon::ThreadPool,
         parts: &Receiver<PartOrError>,
-        work: &mut Work,
+        shards: &mut [Shard],
         mut out: Out,
     ) -> Result<Tally, Ended> {
         let (mut skipped, mut replaced) = (0, 0);
         let mut skipped_walks: HashSet<WalkId> = HashSet::new();
-        let (mut parsed, mut released): (Parsed, Vec<ReleasedPart>) = Default::default();
+        let (mut parsed, mut released): (Parsed, Vec<Answers>) = Default::default();
         let mut reached = Reached::default();
         loop {
             let raw = next_round(parts, self.round);
@@ -161,7 +169,7 @@ impl<'a> Engine<'a> {
                     || self.parse(raw),
                     || {
                         rayon::join(
-                            || self.release(to_release, work, &mut reached),
+                            || self.release(to_release, shards, &mut reached),
                             || self.format(to_format),
                         )
                     },
@@ -170,22 +178,21 @@ impl<'a> Engine<'a> {
             out.write(formatted, self.release)?;
             released = now_released.map_err(Some)?;
             parsed = now_parsed.map_err(|error| Some(error.into()))?;
-            out.states += released.iter().map(ReleasedPart::states).sum::<u64>();
+            out.states += released.iter().map(Answers::states).sum::<u64>();
             for (batch, _) in &parsed {
                 skipped += batch.skipped;
                 replaced += batch.replaced;
                 skipped_walks.extend(&batch.skipped_walks);
             }
         }
-        let walks = work.walks();
-        skipped_walks.retain(|&id| !work.knows(id));
+        let walks = shards.iter().map(|shard| shard.walks() as u64).sum();
+        skipped_walks.retain(|&id| !shards[shard_of(id, shards.len())].knows(id));
         let vanished = skipped_walks.len() as u64;
-        if let Work::Blocks { shards, releasers } = work {
-            self.finish_blocks(pool, shards, releasers, &mut out)?;
-        }
+        self.finish_waiting(pool, shards, &mut out)?;
         // If the writer is gone, it says why.
         let _ = out.send.send(Written::End);
-        let (states, infeasible) = (out.states, work.infeasible());
+        let infeasible = shards.iter().map(|shard| shard.infeasible).sum();
+        let states = out.states;
         Ok(Tally { walks, states, infeasible, skipped, vanished, replaced })
     }
 
@@ -219,7 +226,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The third stage.
-    fn format(&self, released: Vec<ReleasedPart>) -> Result<Vec<Piece>, WriteError> {
-        released.into_par_iter().map(|part| self.format.format(&part.answer())).collect()
+    fn format(&self, released: Vec<Answers>) -> Result<Vec<Piece>, WriteError> {
+        released.into_par_iter().map(|part| self.format.format(&part.merge())).collect()
     }
 }

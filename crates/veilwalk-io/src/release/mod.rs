@@ -16,7 +16,6 @@
 
 mod answer;
 mod batch;
-mod block_shard;
 mod cutter;
 mod ends;
 mod engine;
@@ -31,7 +30,7 @@ mod sink;
 #[cfg(test)]
 mod tests;
 mod text_format;
-mod work;
+mod waiting;
 
 use std::error::Error;
 use std::io::Write;
@@ -39,10 +38,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use thiserror::Error;
-use veilwalk::mechanism::BlockMechanism;
 use veilwalk::model::ModelChanged;
 use veilwalk::random::{Forked, Unavailable};
-use veilwalk::{Chain, Mechanism, Model, Source, Start, StateId};
+use veilwalk::{Mechanism, Source, Start, StateId};
 
 pub use input::WalkInput;
 pub use one_by_one::release_rows;
@@ -74,32 +72,6 @@ pub enum Grouping {
     /// The rows of each walk stand together: it is over when another begins. If it then goes on, that
     /// is an error.
     Together,
-}
-
-/// What releases walks.
-#[derive(Clone, Debug)]
-pub enum Releasing {
-    /// A state for each state.
-    Steps(Arc<Mechanism>),
-    /// Blocks of states. Rows come out in the order in which their blocks are released.
-    Blocks(Arc<BlockMechanism>),
-}
-
-impl Releasing {
-    /// The chain.
-    #[must_use]
-    pub fn chain(&self) -> &Chain {
-        self.model().chain()
-    }
-
-    /// The model.
-    #[must_use]
-    pub fn model(&self) -> &Model {
-        match self {
-            Self::Steps(mechanism) => mechanism.model(),
-            Self::Blocks(mechanism) => mechanism.model(),
-        }
-    }
 }
 
 /// What a release did.
@@ -206,8 +178,8 @@ pub enum ReleaseError {
 
 /// How walks are released.
 pub struct WalkRelease<'a> {
-    /// What releases them.
-    pub releasing: Releasing,
+    /// What releases them. In blocks, rows come out in the order in which their blocks are released.
+    pub mechanism: Arc<Mechanism>,
     /// Where randomness comes from.
     pub source: &'a Source,
     /// How released walks start.
@@ -242,6 +214,6 @@ impl WalkRelease<'_> {
         output: ReleaseOutput<W>,
         threads: usize,
     ) -> Result<(Tally, W), ReleaseError> {
-        self.releasing.model().guarded(|| engine::run(self, input, output, threads.max(1)))
+        self.mechanism.model().guarded(|| engine::run(self, input, output, threads.max(1)))
     }
 }

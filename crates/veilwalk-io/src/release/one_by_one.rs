@@ -4,13 +4,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{Read, Write};
 
-use veilwalk::session::{BlockReleaser, BlockWalk, Releaser, Walk};
-use veilwalk::{Model, StateId};
+use veilwalk::StateId;
+use veilwalk::session::{PushError, Releaser, Walk};
 
 use super::parse::unknown_state;
 use super::{
-    Grouping, NewWalk, ReleaseError, ReleaseProgress, ReleaseStage, Releasing, Tally,
-    UnknownStates, WalkRelease,
+    Grouping, NewWalk, ReleaseError, ReleaseProgress, ReleaseStage, Tally, UnknownStates,
+    WalkRelease,
 };
 use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::release_writer::ReleaseWriter;
@@ -33,7 +33,7 @@ pub fn release_rows<R: Read, W: Write>(
     reader: WalkReader<R>,
     writer: ReleaseWriter<W>,
 ) -> Result<(Tally, W), ReleaseError> {
-    release.releasing.model().guarded(|| answer_rows(release, reader, writer))
+    release.mechanism.model().guarded(|| answer_rows(release, reader, writer))
 }
 
 fn answer_rows<R: Read, W: Write>(
@@ -82,7 +82,8 @@ struct Seen {
 /// A release row by row, under way.
 struct Rows<'a, W: Write> {
     release: &'a WalkRelease<'a>,
-    answering: Answering,
+    releaser: Releaser,
+    walks: HashMap<String, Waiting>,
     writer: ReleaseWriter<W>,
     input: String,
     person_column: Option<String>,
@@ -100,16 +101,7 @@ impl<'a, W: Write> Rows<'a, W> {
         reader: &WalkReader<R>,
         writer: ReleaseWriter<W>,
     ) -> Result<Self, ReleaseError> {
-        let (source, start) = (release.source, release.start);
-        let answering = match &release.releasing {
-            Releasing::Steps(mechanism) => {
-                Answering::Steps(Releaser::new(mechanism.clone(), source, start)?, HashMap::new())
-            }
-            Releasing::Blocks(mechanism) => {
-                let releaser = BlockReleaser::new(mechanism.clone(), source, start)?;
-                Answering::Blocks(releaser, HashMap::new())
-            }
-        };
+        let releaser = Releaser::new(release.mechanism.clone(), release.source, release.start)?;
         let extra = reader.kept_columns().get(writer.kept_columns());
         let person_column = extra.cloned();
         let (tally, rows) = (Tally::default(), 0);
@@ -117,7 +109,8 @@ impl<'a, W: Write> Rows<'a, W> {
         let input = reader.name().to_owned();
         Ok(Self {
             release,
-            answering,
+            releaser,
+            walks: HashMap::new(),
             writer,
             input,
             person_column,
@@ -132,7 +125,7 @@ impl<'a, W: Write> Rows<'a, W> {
 
     /// The next row that has a state of the chain.
     fn next<R: Read>(&mut self, reader: &mut WalkReader<R>) -> Result<Option<Taken>, ReleaseError> {
-        let chain = self.release.releasing.chain();
+        let chain = self.release.mechanism.model().chain();
         while let Some(row) = reader.next_row()? {
             let (states, stage) = (self.tally.states, ReleaseStage::Reading);
             let waiting = self.rows - states;
@@ -195,11 +188,11 @@ impl<'a, W: Write> Rows<'a, W> {
     }
 
     fn answer_one(&mut self, row: &Taken, charged: bool) -> Result<(), ReleaseError> {
-        let model = self.release.releasing.model();
+        let chain = self.release.mechanism.model().chain();
         let together = self.release.grouping == Grouping::Together;
         if together && self.current.as_deref() != Some(&*row.name) {
             if let Some(before) = self.current.replace(row.name.clone()) {
-                self.tally.states += self.answering.finish(&before, model, &mut self.writer)?;
+                self.finish_walk(&before)?;
                 self.ended.insert(before);
             }
             if self.ended.contains(&row.name) {
@@ -218,7 +211,7 @@ impl<'a, W: Write> Rows<'a, W> {
                     };
                     return self.fail(row, kind);
                 }
-                self.tally.infeasible += u64::from(!model.chain().allows(seen.last_real, row.real));
+                self.tally.infeasible += u64::from(!chain.allows(seen.last_real, row.real));
                 seen.last_real = row.real;
             }
             None => {
@@ -231,10 +224,7 @@ impl<'a, W: Write> Rows<'a, W> {
             }
         }
         self.rows += 1;
-        let answering = &mut self.answering;
-        self.tally.states +=
-            answering.take(row, self.rows, model, &self.input, &mut self.writer)?;
-        Ok(())
+        self.take(row)
     }
 
     /// Sends what was answered, and tells what is wrong with a row.
@@ -244,11 +234,18 @@ impl<'a, W: Write> Rows<'a, W> {
     }
 
     fn finish(mut self) -> Result<(Tally, W), ReleaseError> {
-        let model = self.release.releasing.model();
         self.tally.walks = self.seen.len() as u64;
         let vanished = self.skipped_walks.iter().filter(|&name| !self.seen.contains_key(name));
         self.tally.vanished = vanished.count() as u64;
-        self.tally.states += self.answering.finish_all(model, &mut self.writer)?;
+        // All walks are over: what is left is written in the order in which it began to wait.
+        let mut order: Vec<(u64, String)> = self
+            .walks
+            .iter()
+            .filter(|(_, walk)| walk.walk.waiting() > 0)
+            .map(|(name, walk)| (walk.since, name.clone()))
+            .collect();
+        order.sort();
+        order.iter().try_for_each(|(_, name)| self.finish_walk(name))?;
         Ok((self.tally, self.writer.finish()?))
     }
 }
@@ -259,109 +256,67 @@ impl Taken {
     }
 }
 
-/// Walks under way, and what answers them.
-enum Answering {
-    Steps(Releaser, HashMap<String, Walk>),
-    Blocks(BlockReleaser, HashMap<String, Waiting>),
-}
-
-/// A walk that waits for its block to fill.
+/// A walk under way.
 struct Waiting {
-    walk: BlockWalk,
-    /// The kept values of the rows that wait.
+    walk: Walk,
+    /// The kept values of the rows that wait for their block to fill.
     kept: VecDeque<Vec<String>>,
     /// The first row that waits.
     since: u64,
 }
 
-impl Answering {
-    /// Takes a row, writes what is released, and says how many states that is.
-    fn take<W: Write>(
-        &mut self,
-        row: &Taken,
-        number: u64,
-        model: &Model,
-        input: &str,
-        writer: &mut ReleaseWriter<W>,
-    ) -> Result<u64, ReleaseError> {
-        let (name, real) = (row.name.as_str(), row.real);
-        match self {
-            Self::Steps(releaser, walks) => {
-                if !walks.contains_key(name) {
-                    walks.insert(name.to_owned(), releaser.walk(name));
-                }
-                let walk = walks.get_mut(name).expect("just made");
-                let step = walk.released();
-                let released = releaser.release(walk, real)?;
-                model.check_unchanged()?;
-                let kept = row.kept.iter().map(String::as_str);
-                writer.write_row(name, step, model.chain().label(released), kept)?;
-                Ok(1)
-            }
-            Self::Blocks(releaser, walks) => {
-                if !walks.contains_key(name) {
-                    let (walk, kept) = (releaser.walk(name), VecDeque::new());
-                    walks.insert(name.to_owned(), Waiting { walk, kept, since: number });
-                }
-                let waiting = walks.get_mut(name).expect("just made");
-                if waiting.walk.waiting() == 0 {
-                    waiting.since = number;
-                }
-                waiting.kept.push_back(row.kept.clone());
-                let mut states = Vec::new();
-                releaser.push(&mut waiting.walk, real, &mut states).map_err(|error| {
-                    let (name, problem) = (name.to_owned(), error.to_string());
-                    ReadError::at(input, row.place, ReadErrorKind::Walk { name, problem })
-                })?;
-                let first = waiting.walk.released() - states.len() as u64;
-                write(name, first, &states, &mut waiting.kept, model, writer)
-            }
+impl<W: Write> Rows<'_, W> {
+    /// Takes a row, and writes what is released.
+    fn take(&mut self, row: &Taken) -> Result<(), ReleaseError> {
+        let name = row.name.as_str();
+        if !self.walks.contains_key(name) {
+            let (walk, kept) = (self.releaser.walk(name), VecDeque::new());
+            self.walks.insert(name.to_owned(), Waiting { walk, kept, since: self.rows });
         }
+        let waiting = self.walks.get_mut(name).expect("just made");
+        if waiting.walk.waiting() == 0 {
+            waiting.since = self.rows;
+        }
+        waiting.kept.push_back(row.kept.clone());
+        let mut states = Vec::new();
+        let pushed = self.releaser.push(&mut waiting.walk, row.real, &mut states);
+        pushed.map_err(|error| match error {
+            PushError::Forked(error) => ReleaseError::Forked(error),
+            error => {
+                let kind =
+                    ReadErrorKind::Walk { name: name.to_owned(), problem: error.to_string() };
+                ReadError::at(&self.input, row.place, kind).into()
+            }
+        })?;
+        let first = waiting.walk.released() - states.len() as u64;
+        let kept: Vec<_> = waiting.kept.drain(..states.len()).collect();
+        self.write(name, first, &states, &kept)
     }
 
     /// A walk is over: writes what is left of it.
-    fn finish<W: Write>(
-        &mut self,
-        name: &str,
-        model: &Model,
-        writer: &mut ReleaseWriter<W>,
-    ) -> Result<u64, ReleaseError> {
-        let Self::Blocks(releaser, walks) = self else { return Ok(0) };
-        let Some(Waiting { walk, mut kept, .. }) = walks.remove(name) else { return Ok(0) };
+    fn finish_walk(&mut self, name: &str) -> Result<(), ReleaseError> {
+        let Some(Waiting { walk, kept, .. }) = self.walks.remove(name) else { return Ok(()) };
         let first = walk.released();
         let mut states = Vec::new();
-        releaser.finish(walk, &mut states)?;
-        write(name, first, &states, &mut kept, model, writer)
+        self.releaser.finish(walk, &mut states)?;
+        self.write(name, first, &states, &Vec::from(kept))
     }
 
-    /// All walks are over: writes what is left, in the order in which it began to wait.
-    fn finish_all<W: Write>(
+    fn write(
         &mut self,
-        model: &Model,
-        writer: &mut ReleaseWriter<W>,
-    ) -> Result<u64, ReleaseError> {
-        let Self::Blocks(_, walks) = self else { return Ok(0) };
-        let mut order: Vec<(u64, String)> =
-            walks.iter().map(|(name, waiting)| (waiting.since, name.clone())).collect();
-        order.sort();
-        order.iter().map(|(_, name)| self.finish(name, model, writer)).sum()
+        name: &str,
+        first_step: u64,
+        states: &[StateId],
+        kept: &[Vec<String>],
+    ) -> Result<(), ReleaseError> {
+        let model = self.release.mechanism.model();
+        // Before anything is written: a writer that is dropped still sends what it holds.
+        model.check_unchanged()?;
+        for ((step, &state), kept) in (first_step..).zip(states).zip(kept) {
+            let (label, kept) = (model.chain().label(state), kept.iter().map(String::as_str));
+            self.writer.write_row(name, step, label, kept)?;
+        }
+        self.tally.states += states.len() as u64;
+        Ok(())
     }
-}
-
-fn write<W: Write>(
-    name: &str,
-    first_step: u64,
-    states: &[StateId],
-    kept: &mut VecDeque<Vec<String>>,
-    model: &Model,
-    writer: &mut ReleaseWriter<W>,
-) -> Result<u64, ReleaseError> {
-    // Before anything is written: a writer that is dropped still sends what it holds.
-    model.check_unchanged()?;
-    let chain = model.chain();
-    for (step, &state) in (first_step..).zip(states) {
-        let values = kept.pop_front().unwrap_or_default();
-        writer.write_row(name, step, chain.label(state), values.iter().map(String::as_str))?;
-    }
-    Ok(states.len() as u64)
 }

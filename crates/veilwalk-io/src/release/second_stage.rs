@@ -2,79 +2,60 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hashbrown::HashTable;
 use rayon::prelude::*;
-use veilwalk::session::BlockReleaser;
+use veilwalk::session::Releaser;
 
-use super::answer::Answer;
-use super::batch::Batch;
-use super::block_shard::{BlockShard, Emission, Waiting, chunks};
+use super::answer::{Answer, Answers};
+use super::batch::{Batch, WalkId};
 use super::ends::{Ended, Out};
 use super::engine::Engine;
 use super::input::Known;
-use super::shard::{PartPlace, PerThread, Refused, Shard};
+use super::shard::{Deal, PartPlace, Refused, Released, Shard};
 use super::sink::Piece;
-use super::work::{Parsed, Reached, ReleasedPart, Work, blocks};
+use super::waiting::{Emission, Waiting, chunks};
 use super::{NewWalk, ReleaseError, ReleaseStage};
 use crate::columns::Shape;
 use crate::read_error::{ReadError, ReadErrorKind};
+
+/// A round after the first stage.
+pub(super) type Parsed = Vec<(Batch, Deal)>;
+
+/// How far the second stage has come in the input.
+#[derive(Default)]
+pub(super) struct Reached {
+    parts: u64,
+    last_walk: Option<WalkId>,
+}
 
 impl Engine<'_> {
     /// The second stage.
     pub(super) fn release(
         &self,
         parsed: Parsed,
-        work: &mut Work,
+        shards: &mut [Shard],
         reached: &mut Reached,
-    ) -> Result<Vec<ReleasedPart>, ReleaseError> {
-        self.charge(&parsed, work)?;
-        match work {
-            Work::Steps { shards, releasers } => {
-                let release = |shard: &mut Shard, batch: &Batch, place: PartPlace<'_>| {
-                    releasers.with(|releaser| shard.release(batch, place, releaser, &self.moves))
-                };
-                let released = self.over_shards(&parsed, shards, reached, release)?;
-                let parts = parsed.into_iter().zip(released);
-                let steps =
-                    |((batch, deal), released)| ReleasedPart::Steps { batch, deal, released };
-                Ok(parts.map(steps).collect())
-            }
-            Work::Blocks { shards, releasers } => {
-                let release = |shard: &mut BlockShard, batch: &Batch, place: PartPlace<'_>| {
-                    releasers.with(|releaser| shard.release(batch, place, releaser, &self.moves))
-                };
-                let released = self.over_shards(&parsed, shards, reached, release)?;
-                let parts = parsed.into_iter().zip(released);
-                Ok(parts.map(|((batch, deal), released)| blocks(batch, deal, released)).collect())
-            }
-        }
+    ) -> Result<Vec<Answers>, ReleaseError> {
+        self.charge(&parsed, shards)?;
+        let released = self.over_shards(&parsed, shards, reached)?;
+        let in_blocks = self.release.mechanism.blocks().is_some();
+        let answers = |((batch, deal), released): ((Batch, Deal), _)| {
+            let rows_wait = in_blocks && batch.shape == Shape::Long;
+            Answers { batch, deal, released, rows_wait }
+        };
+        Ok(parsed.into_iter().zip(released).map(answers).collect())
     }
 
     /// Tells the names that are met for the first time in a round.
-    fn charge(&self, parsed: &Parsed, work: &mut Work) -> Result<(), ReleaseError> {
+    fn charge(&self, parsed: &Parsed, shards: &mut [Shard]) -> Result<(), ReleaseError> {
         let Some(charge) = self.release.charge else { return Ok(()) };
-        let names: Vec<Vec<&str>> = match work {
-            Work::Steps { shards, .. } => {
-                let names = |(number, shard): (usize, &mut Shard)| {
-                    let mut names = Vec::new();
-                    for (batch, deal) in parsed {
-                        names.extend(shard.new_names(batch, &deal.runs[number]));
-                    }
-                    names
-                };
-                shards.par_iter_mut().enumerate().map(names).collect()
+        let names = |(number, shard): (usize, &mut Shard)| {
+            let mut names = Vec::new();
+            for (batch, deal) in parsed {
+                names.extend(shard.new_names(batch, &deal.runs[number]));
             }
-            Work::Blocks { shards, .. } => {
-                let names = |(number, shard): (usize, &mut BlockShard)| {
-                    let (mut names, mut named) = (Vec::new(), HashTable::new());
-                    for (batch, deal) in parsed {
-                        names.extend(shard.new_names(batch, &deal.runs[number], &mut named));
-                    }
-                    names
-                };
-                shards.par_iter_mut().enumerate().map(names).collect()
-            }
+            names
         };
+        let names: Vec<Vec<&str>> = shards.par_iter_mut().enumerate().map(names).collect();
         let names = names.concat().into_iter();
         let new: Vec<NewWalk<'_>> = names.map(|name| NewWalk { name, person: None }).collect();
         if new.is_empty() {
@@ -85,13 +66,12 @@ impl Engine<'_> {
 
     /// Lets every shard release its runs, and gives what they released part by part. The error is
     /// that of the first run that has one.
-    fn over_shards<S: Send, T: Send>(
+    fn over_shards(
         &self,
         parsed: &Parsed,
-        shards: &mut [S],
+        shards: &mut [Shard],
         reached: &mut Reached,
-        release: impl Fn(&mut S, &Batch, PartPlace<'_>) -> Result<T, Refused> + Sync,
-    ) -> Result<Vec<Vec<T>>, ReadError> {
+    ) -> Result<Vec<Vec<Released>>, ReadError> {
         // For each part its number, and the walk before it.
         let mut before = Vec::with_capacity(parsed.len());
         for (batch, _) in parsed {
@@ -100,7 +80,7 @@ impl Engine<'_> {
             reached.last_walk = batch.runs.last().map(|run| run.id).or(reached.last_walk);
         }
         let grouping = self.release.grouping;
-        let by_shard: Vec<Vec<Result<T, Refused>>> = shards
+        let by_shard: Vec<Vec<Result<Released, Refused>>> = shards
             .par_iter_mut()
             .enumerate()
             .map(|(number, shard)| {
@@ -108,7 +88,10 @@ impl Engine<'_> {
                 for ((batch, deal), &(part, before)) in parsed.iter().zip(&before) {
                     let (runs, first_states) = (&deal.runs[number][..], &deal.first_states[..]);
                     let place = PartPlace { part, runs, first_states, grouping, before };
-                    released.push(release(shard, batch, place));
+                    released.push(
+                        self.releasers
+                            .with(|releaser| shard.release(batch, place, releaser, &self.moves)),
+                    );
                 }
                 released
             })
@@ -148,18 +131,16 @@ impl Engine<'_> {
 
     /// At the end of the input all walks are over: what waits comes out, in the order in which it
     /// began to wait.
-    pub(super) fn finish_blocks(
+    pub(super) fn finish_waiting(
         &self,
         pool: &rayon::ThreadPool,
-        shards: &mut [BlockShard],
-        releasers: &PerThread<BlockReleaser>,
+        shards: &mut [Shard],
         out: &mut Out,
     ) -> Result<(), Ended> {
         const ROWS: usize = 1 << 12;
         /// It is told how far this is each time about so many states have been released.
         const TELL_AFTER: u64 = 64;
-        let mut waiting: Vec<Waiting> = shards.iter_mut().flat_map(BlockShard::take_open).collect();
-        waiting.retain(|walk| walk.rows() > 0);
+        let mut waiting: Vec<Waiting> = shards.iter_mut().flat_map(Shard::take_waiting).collect();
         waiting.sort_by_key(|walk| walk.since);
         let mut pieces = chunks(waiting, ROWS).into_iter().peekable();
         while pieces.peek().is_some() {
@@ -167,9 +148,9 @@ impl Engine<'_> {
             let round: Vec<_> = pieces.by_ref().take(self.round).collect();
             let (released, told) = (AtomicU64::new(out.states), &*out);
             // Long before a round is over: a state may take a millisecond.
-            let finish = |walk: Waiting, releaser: &mut BlockReleaser| -> Result<_, Ended> {
+            let finish = |walk: Waiting, releaser: &mut Releaser| -> Result<_, Ended> {
                 let rows = walk.rows() as u64;
-                let emission = walk.finish(releaser).map_err(|error| Some(error.into()))?;
+                let emission = walk.finish(0, releaser).map_err(|error| Some(error.into()))?;
                 let states = released.fetch_add(rows, Ordering::Relaxed) + rows;
                 if states / TELL_AFTER > (states - rows) / TELL_AFTER {
                     told.watch_at(states, ReleaseStage::Rest, self.release)?;
@@ -177,9 +158,10 @@ impl Engine<'_> {
                 Ok(emission)
             };
             let finish_piece = |walks: Vec<Waiting>| -> Result<Piece, Ended> {
-                let emissions: Result<Vec<Option<Emission>>, Ended> = releasers.with(|releaser| {
-                    walks.into_iter().map(|walk| finish(walk, releaser)).collect()
-                });
+                let emissions: Result<Vec<Option<Emission>>, Ended> =
+                    self.releasers.with(|releaser| {
+                        walks.into_iter().map(|walk| finish(walk, releaser)).collect()
+                    });
                 let emissions: Vec<Emission> = emissions?.into_iter().flatten().collect();
                 let piece = self.format.format(&Answer::of_emissions(&emissions));
                 piece.map_err(|error| Some(error.into()))

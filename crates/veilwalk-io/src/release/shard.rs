@@ -2,18 +2,20 @@
 //!
 //! Walks are dealt out to shards by their id. A shard is worked on by one thread at a time and takes
 //! its runs in the order of the input, so every walk is released in order, whatever the number of
-//! threads. All that is kept of a walk between two of its runs is a [`Standing`] of 32 bytes.
+//! threads. All that is kept of a walk between two of its runs is a [`Standing`] of 32 bytes, and what
+//! waits of it for a block to fill ([`Waiting`]).
 
 use std::sync::Mutex;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use veilwalk::random::Forked;
-use veilwalk::session::Releaser;
+use veilwalk::session::{Releaser, Walk};
 use veilwalk::{Chain, StateId};
 
 use super::Grouping;
 use super::batch::{Batch, WalkId};
+use super::waiting::{Emission, Order, Waiting};
 use crate::columns::Shape;
 
 /// Where a walk stands.
@@ -30,16 +32,20 @@ struct Standing {
 #[derive(Debug, Default)]
 pub(super) struct Shard {
     standings: HashTable<Standing>,
+    /// Walks of which rows wait for their block to fill.
+    waiting: HashTable<Box<Waiting>>,
     pub(super) infeasible: u64,
 }
 
 /// What a shard released for its runs in one batch.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Released {
     /// For each run, the number of its first step.
     pub(super) first_steps: Vec<u64>,
     /// The released states of all its runs, one after another.
     pub(super) states: Vec<StateId>,
+    /// In place of both, what came out of blocks, where rows wait for them.
+    pub(super) emissions: Vec<Emission>,
 }
 
 /// Which real moves a chain has, for quick lookup.
@@ -110,7 +116,7 @@ impl Shard {
             if run.states == 0 {
                 continue;
             }
-            if let Entry::Vacant(place) = self.entry(run.id) {
+            if let Entry::Vacant(place) = entry(&mut self.standings, run.id) {
                 place.insert(Standing::at_the_beginning(run.id));
                 names.push(batch.name(run));
             }
@@ -118,7 +124,12 @@ impl Shard {
         names
     }
 
-    /// Releases a shard's runs of a part.
+    /// The walks of which rows wait.
+    pub(super) fn take_waiting(&mut self) -> Vec<Waiting> {
+        self.waiting.drain().map(|waiting| *waiting).collect()
+    }
+
+    /// Releases a shard's runs of a part, as far as they are due.
     pub(super) fn release(
         &mut self,
         batch: &Batch,
@@ -128,61 +139,90 @@ impl Shard {
     ) -> Result<Released, Refused> {
         let mut out = Released::default();
         out.first_steps.reserve(place.runs.len());
+        let rows_wait = rows_wait(batch, releaser);
+        if rows_wait && let Some(before) = place.ended_before(batch) {
+            let rest = self.finish(before, releaser).map_err(|error| Refused::walk(0, &error))?;
+            let first = |rest| Emission { run: 0, order: Order::WalkBefore, ..rest };
+            out.emissions.extend(rest.map(first));
+        }
         for &number in place.runs {
             let run = &batch.runs[number as usize];
             let reals = reals_of(batch, place, number);
-            let before = self
-                .release_run(batch.name(run), run.id, reals, releaser, moves, &mut out)
-                .map_err(|error| Refused::walk(number, &error))?;
-            if before > 0 && place.must_be_new(batch, number) {
+            let Some(&last_real) = reals.last() else {
+                out.first_steps.push(0);
+                continue;
+            };
+            let standing = match entry(&mut self.standings, run.id) {
+                Entry::Occupied(place) => place.into_mut(),
+                Entry::Vacant(place) => place.insert(Standing::at_the_beginning(run.id)).into_mut(),
+            };
+            let under_way = standing.released > 0;
+            if under_way && place.must_be_new(batch, number) {
                 return Err(Refused::again(number));
+            }
+            let before = under_way.then_some(standing.last_real);
+            self.infeasible += moves.infeasible(before, reals);
+            standing.last_real = last_real;
+            let last = under_way.then_some(standing.last);
+            let walk = || releaser.walk_at(batch.name(run), standing.released, last);
+            if rows_wait {
+                let found = self.waiting.find_entry(run.id.low, |waiting| waiting.id == run.id);
+                let mut waiting = match found {
+                    Ok(found) => found.remove().0,
+                    Err(_) => Box::new(Waiting::new(run.id, batch.name(run), walk())),
+                };
+                out.emissions.extend(waiting.take_run(batch, place, number, releaser)?);
+                standing.stand_at(&waiting.walk);
+                if place.ends_walk(batch, number) {
+                    let rest = waiting.finish(number, releaser);
+                    out.emissions.extend(rest.map_err(|error| Refused::walk(number, &error))?);
+                } else if waiting.rows() > 0 {
+                    self.waiting.insert_unique(run.id.low, waiting, |waiting| waiting.id.low);
+                }
+                continue;
+            }
+            let mut walk = walk();
+            out.first_steps.push(standing.released);
+            out.states.reserve(reals.len());
+            for &real in reals {
+                let pushed = releaser.push(&mut walk, real, &mut out.states);
+                pushed.map_err(|error| Refused::walk(number, &error))?;
+            }
+            standing.stand_at(&walk);
+            if batch.shape == Shape::Lists {
+                let finished = releaser.finish(walk, &mut out.states);
+                finished.map_err(|error| Refused::walk(number, &error))?;
             }
         }
         Ok(out)
     }
 
-    /// Releases a run, and says how many states of the walk were released before it.
-    fn release_run(
-        &mut self,
-        name: &str,
-        id: WalkId,
-        reals: &[StateId],
-        releaser: &mut Releaser,
-        moves: &Moves<'_>,
-        out: &mut Released,
-    ) -> Result<u64, Forked> {
-        let Some(&last_real) = reals.last() else {
-            out.first_steps.push(0);
-            return Ok(0);
-        };
-        let standing = match self.entry(id) {
-            Entry::Occupied(place) => place.into_mut(),
-            Entry::Vacant(place) => place.insert(Standing::at_the_beginning(id)).into_mut(),
-        };
-        let before = standing.released;
-        let last = (before > 0).then_some(standing.last);
-        let infeasible = moves.infeasible(last.map(|_| standing.last_real), reals);
-        let mut walk = releaser.walk_at(name, before, last);
-        out.first_steps.push(before);
-        out.states.reserve(reals.len());
-        for &real in reals {
-            out.states.push(releaser.release(&mut walk, real)?);
+    /// What waits of a walk that was over before a part began.
+    fn finish(&mut self, id: WalkId, releaser: &mut Releaser) -> Result<Option<Emission>, Forked> {
+        match self.waiting.find_entry(id.low, |waiting| waiting.id == id) {
+            Ok(found) => found.remove().0.finish(0, releaser),
+            Err(_) => Ok(None),
         }
-        standing.released = walk.released();
-        standing.last = walk.last().unwrap_or(last_real);
-        standing.last_real = last_real;
-        self.infeasible += infeasible;
-        Ok(before)
     }
+}
 
-    fn entry(&mut self, id: WalkId) -> Entry<'_, Standing> {
-        self.standings.entry(id.low, |standing| standing.id == id, |standing| standing.id.low)
-    }
+/// Whether rows come out when their block is released, and not one by one. Walks in lists are whole.
+pub(super) fn rows_wait(batch: &Batch, releaser: &Releaser) -> bool {
+    batch.shape == Shape::Long && releaser.mechanism().blocks().is_some()
+}
+
+fn entry(standings: &mut HashTable<Standing>, id: WalkId) -> Entry<'_, Standing> {
+    standings.entry(id.low, |standing| standing.id == id, |standing| standing.id.low)
 }
 
 impl Standing {
     fn at_the_beginning(id: WalkId) -> Self {
         Self { id, released: 0, last: StateId::new(0), last_real: StateId::new(0) }
+    }
+
+    fn stand_at(&mut self, walk: &Walk) {
+        self.released = walk.released();
+        self.last = walk.last().unwrap_or(self.last);
     }
 }
 

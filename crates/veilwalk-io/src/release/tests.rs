@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use veilwalk::random::{ReleaseId, Secret};
-use veilwalk::{Design, Model, Preset, Promise, Rule};
+use veilwalk::{Chain, Design, Model, Preset, Promise, Rule};
 
 use super::*;
 use crate::compression::Compression;
@@ -19,12 +19,12 @@ fn credit() -> Arc<Mechanism> {
     Arc::new(Mechanism::new(model, Preset::Cell.design(), promise).unwrap())
 }
 
-fn blocks(length: &str) -> Releasing {
+fn blocks(length: &str) -> Arc<Mechanism> {
     let model = Arc::new(Model::new(Chain::credit()).unwrap());
     let promise = Promise::within_radius("3.5".parse().unwrap(), "3.5".parse().unwrap());
     let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
     let length = length.parse().unwrap();
-    Releasing::Blocks(Arc::new(BlockMechanism::new(model, design, promise, length).unwrap()))
+    Arc::new(Mechanism::in_blocks(model, design, promise, length).unwrap())
 }
 
 fn keyed() -> Source {
@@ -37,7 +37,7 @@ fn keyed() -> Source {
 /// How a test releases.
 #[derive(Clone, Debug)]
 struct Case {
-    releasing: Releasing,
+    mechanism: Arc<Mechanism>,
     options: WalkOptions,
     unknown_states: UnknownStates,
     grouping: Grouping,
@@ -47,7 +47,7 @@ struct Case {
 impl Default for Case {
     fn default() -> Self {
         Self {
-            releasing: Releasing::Steps(credit()),
+            mechanism: credit(),
             options: WalkOptions::default(),
             unknown_states: UnknownStates::Refuse,
             grouping: Grouping::Alternating,
@@ -61,7 +61,7 @@ type Outcome = Result<(Tally, String), String>;
 impl Case {
     fn with<T>(&self, work: impl FnOnce(&WalkRelease<'_>) -> T) -> T {
         work(&WalkRelease {
-            releasing: self.releasing.clone(),
+            mechanism: self.mechanism.clone(),
             source: &keyed(),
             start: Start::Initial,
             unknown_states: self.unknown_states,
@@ -132,8 +132,8 @@ proptest! {
         ],
         keep: bool,
         together: bool,
-        releasing in prop_oneof![
-            Just(Releasing::Steps(credit())),
+        mechanism in prop_oneof![
+            Just(credit()),
             Just(blocks("1")),
             Just(blocks("3")),
             Just(blocks("all")),
@@ -155,7 +155,7 @@ proptest! {
                 ..Default::default()
             },
             unknown_states,
-            releasing,
+            mechanism,
             grouping: if together { Grouping::Together } else { Grouping::Alternating },
             output,
         };
@@ -226,7 +226,7 @@ fn every_name_is_charged_once_before_it_is_released() {
     };
     let run = |charge: &Charge<'_>| {
         let release = WalkRelease {
-            releasing: Releasing::Steps(credit()),
+            mechanism: credit(),
             source: &Source::system(),
             start: Start::Initial,
             unknown_states: UnknownStates::Refuse,
@@ -276,13 +276,13 @@ fn a_writer_that_fails_ends_the_release() {
 
 /// A release of walks that nothing is asked of but how far it is.
 fn watched(
-    releasing: Releasing,
+    mechanism: Arc<Mechanism>,
     input: WalkInput,
     threads: usize,
     watch: &Watch<'_>,
 ) -> Result<Tally, ReleaseError> {
     let release = WalkRelease {
-        releasing,
+        mechanism,
         source: &keyed(),
         start: Start::Initial,
         unknown_states: UnknownStates::Refuse,
@@ -299,16 +299,15 @@ fn the_watch_may_end_the_release() {
     let bytes = Box::new(std::io::Cursor::new(interleaved(20_000).into_bytes()));
     let none = Compression::None;
     let input = WalkInput::from_bytes(bytes, "w", WalkOptions::default(), none, 512).unwrap();
-    let stopped =
-        watched(Releasing::Steps(credit()), input, 2, &|progress| match progress.states > 1000 {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        });
+    let stopped = watched(credit(), input, 2, &|progress| match progress.states > 1000 {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
     assert!(matches!(stopped, Err(ReleaseError::Stopped)));
 }
 
 /// What a release of two hundred walks that alternate is told to have come to, in this order.
-fn told(releasing: Releasing) -> (Vec<ReleaseProgress>, u64) {
+fn told(mechanism: Arc<Mechanism>) -> (Vec<ReleaseProgress>, u64) {
     let rows: String = (0..40)
         .flat_map(|_| (0..200).map(|walk| format!("w{walk},{}\n", ["Baa", "B", "Caa"][walk % 3])))
         .collect();
@@ -317,7 +316,7 @@ fn told(releasing: Releasing) -> (Vec<ReleaseProgress>, u64) {
     let told = Mutex::new(Vec::new());
     let (bytes, options) = (Box::new(std::io::Cursor::new(text)), WalkOptions::default());
     let input = WalkInput::from_bytes(bytes, "walks", options, Compression::None, 1000).unwrap();
-    let tally = watched(releasing, input, 1, &|progress| {
+    let tally = watched(mechanism, input, 1, &|progress| {
         told.lock().unwrap().push(progress);
         ControlFlow::Continue(())
     })
@@ -347,7 +346,7 @@ fn whole_walks_are_not_done_when_they_have_been_read() {
 
 #[test]
 fn states_that_are_answered_at_once_never_wait() {
-    let (steps, size) = told(Releasing::Steps(credit()));
+    let (steps, size) = told(credit());
     assert!(steps.iter().all(|at| at.waiting == 0));
     assert!(steps.iter().all(|at| at.share_of(size) == at.bytes as f64 / size as f64));
     // Of blocks of five, at most four states of each walk wait, and a part that was just read.

@@ -110,7 +110,7 @@ proptest! {
         for (number, release) in all.iter().enumerate() {
             let model = &models[usize::from(release.other_chain && !radii)];
             let Some(mechanism) = mechanism(model, release, radii) else { continue };
-            let price = Price::of_steps(&mechanism).unwrap();
+            let price = Price::of(&mechanism).unwrap();
             let terms = Terms {
                 release: [number as u8; 16],
                 promise: price.promise,

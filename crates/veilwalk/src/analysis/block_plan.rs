@@ -10,13 +10,13 @@ use super::plan::{Analysis, Bounds, LeftOut, TypicalFigure};
 use super::simulate::{SimulatedUtility, Typical};
 use super::{Inquiry, Observer, Stopped, given_walks};
 use crate::chain::{Chain, StateId};
-use crate::mechanism::{BlockLength, BlockMechanism};
+use crate::mechanism::{BlockLength, Blocks, Mechanism};
 
 /// What to analyze.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockPlan<'a> {
     /// The mechanism.
-    pub mechanism: &'a BlockMechanism,
+    pub mechanism: &'a Mechanism,
     /// What is asked.
     pub inquiry: Inquiry<'a>,
     /// How much may be spent.
@@ -90,7 +90,7 @@ impl BlockPlan<'_> {
     /// If a real walk is empty.
     pub fn carry_out(&self, observer: Observer<'_>) -> Result<BlockFindings, BlockPlanError> {
         let steps = self.inquiry.longest();
-        if let BlockLength::Whole { longest } = self.mechanism.length()
+        if let Some(BlockLength::Whole { longest }) = self.length()
             && steps > longest.get() as usize
         {
             return Err(BlockPlanError::TooLong { steps, longest: longest.get() });
@@ -142,6 +142,10 @@ impl BlockPlan<'_> {
         }
     }
 
+    fn length(&self) -> Option<BlockLength> {
+        self.mechanism.blocks().map(Blocks::length)
+    }
+
     fn simulated(&self, walks: u64, observer: Observer<'_>) -> Result<SimulatedUtility, Stopped> {
         self.inquiry.simulated(self.mechanism, walks, observer)
     }
@@ -149,7 +153,8 @@ impl BlockPlan<'_> {
     fn affords_exact(&self, walks: &[Vec<StateId>]) -> bool {
         let chain = self.mechanism.model().chain();
         let passes = (2 + self.inquiry.levels.len()) as f64;
-        let block = self.inquiry.longest().min(self.mechanism.length().most_steps().get() as usize);
+        let most = self.length().map_or(1, |length| length.most_steps().get() as usize);
+        let block = self.inquiry.longest().min(most);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let bytes = (block * chain.len() * size_of::<f64>() * threads) as f64;
         self.effort == Exactness::Always

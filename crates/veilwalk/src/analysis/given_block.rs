@@ -10,24 +10,17 @@ use super::figures::Utility;
 use super::given_walk::{figures_along, first_law_on};
 use super::progress::{Observer, Stopped};
 use crate::chain::StateId;
-use crate::mechanism::{BlockMechanism, Workspace};
+use crate::mechanism::{Blocks, Mechanism, Workspace};
 use crate::session::Start;
 
 /// All figures for one real walk, the first state included as step 0.
 ///
-/// # Errors
-///
-/// If the observer stops it.
-///
-/// # Panics
-///
-/// If the walk is empty.
-///
 /// # Complexity
 ///
 /// Two passes over all transitions for each step, and the messages of one block in memory.
-pub fn utility(
-    mechanism: &BlockMechanism,
+pub(super) fn utility(
+    mechanism: &Mechanism,
+    blocks: &Blocks,
     real: &[StateId],
     start: Start,
     levels: &[f64],
@@ -38,7 +31,7 @@ pub fn utility(
     let law = first_law_on(model.chain(), start, first);
     let mut passes = Passes::new(mechanism);
     let steps = &real[1..];
-    let most = mechanism.length().most_steps().get() as usize;
+    let most = blocks.length().most_steps().get() as usize;
     figures_along(model, real, law, levels, observer, |t, laws| {
         // Step t is the first of a block.
         if (t - 1) % most == 0 {
@@ -50,7 +43,7 @@ pub fn utility(
 }
 
 struct Passes<'m> {
-    mechanism: &'m BlockMechanism,
+    mechanism: &'m Mechanism,
     weights: Vec<f64>,
     /// Of the steps of the block that are still to come, the nearest last.
     messages: Vec<Vec<f64>>,
@@ -59,7 +52,7 @@ struct Passes<'m> {
 }
 
 impl<'m> Passes<'m> {
-    fn new(mechanism: &'m BlockMechanism) -> Self {
+    fn new(mechanism: &'m Mechanism) -> Self {
         let weights = edge_weights(mechanism.model().chain());
         let space = Workspace::default();
         Self { mechanism, weights, messages: Vec::new(), space, kernel: Vec::new() }

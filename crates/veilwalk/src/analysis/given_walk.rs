@@ -20,9 +20,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::edge_weights;
 use super::figures::{Collected, DistanceLaw, Utility};
 use super::progress::{Observer, Stage, Stopped, report};
+use super::{edge_weights, given_block};
 use crate::chain::{Chain, StateId};
 use crate::mechanism::{KernelWorkspace, Mechanism};
 use crate::model::Model;
@@ -76,7 +76,8 @@ impl<'m> ReleasedLaw<'m> {
 ///
 /// # Complexity
 ///
-/// One kernel for each state that the released walk may be in, at each step.
+/// One kernel for each state that the released walk may be in, at each step. In blocks, two passes over
+/// all transitions for each step, and the messages of one block in memory.
 pub fn utility(
     mechanism: &Mechanism,
     real: &[StateId],
@@ -84,6 +85,9 @@ pub fn utility(
     levels: &[f64],
     observer: Observer<'_>,
 ) -> Result<Utility, Stopped> {
+    if let Some(blocks) = mechanism.blocks() {
+        return given_block::utility(mechanism, blocks, real, start, levels, observer);
+    }
     let first = *real.first().expect("a walk has a first state");
     let mut steps = Stepper::new(mechanism);
     let law = first_law(mechanism, start, first);

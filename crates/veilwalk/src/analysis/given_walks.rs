@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::Analyzed;
 use super::figures::{EntropyFigures, Exceedance, Utility, entropy_rate};
+use super::given_walk;
 use super::progress::{Observer, Progress, Stage, Stopped, report};
 use super::simulate::{
     Estimate, RealWalks, SimulatedEntropy, SimulatedExceedance, SimulatedUtility, Simulation,
@@ -35,8 +35,8 @@ const WALKS_PER_BATCH: usize = 256;
 /// # Panics
 ///
 /// If a walk is empty.
-pub fn utility<M: Analyzed>(
-    mechanism: &M,
+pub fn utility(
+    mechanism: &Mechanism,
     walks: &[Vec<StateId>],
     start: Start,
     levels: &[f64],
@@ -50,7 +50,8 @@ pub fn utility<M: Analyzed>(
     };
     let mut sums = Sums::new(walks, levels.len());
     for batch in walks.chunks(WALKS_PER_BATCH) {
-        let each = batch.par_iter().map(|walk| mechanism.utility(walk, start, levels, &count));
+        let each = batch.par_iter();
+        let each = each.map(|walk| given_walk::utility(mechanism, walk, start, levels, &count));
         let each: Vec<Utility> = each.collect::<Result<_, _>>()?;
         each.iter().for_each(|figures| sums.add(figures));
     }
@@ -180,8 +181,8 @@ pub fn typical(
 /// # Panics
 ///
 /// If a walk is empty.
-pub fn simulate<M: Analyzed>(
-    mechanism: &M,
+pub fn simulate(
+    mechanism: &Mechanism,
     walks: &[Vec<StateId>],
     simulation: Simulation<'_>,
     observer: Observer<'_>,

@@ -1,8 +1,9 @@
 //! What is asked of an analysis, of single steps and of blocks alike.
 
 use super::simulate::{RealWalks as Simulated, SimulatedUtility, Simulation, simulate};
-use super::{Analyzed, Observer, Origin, Stopped, given_walks};
+use super::{Observer, Origin, Stopped, given_walks};
 use crate::chain::StateId;
+use crate::mechanism::Mechanism;
 use crate::session::Start;
 
 /// What to find out about releases, whatever makes them.
@@ -36,9 +37,9 @@ impl Inquiry<'_> {
     }
 
     /// The figures of so many simulated walks; with real walks, of so many releases of each.
-    pub(super) fn simulated<M: Analyzed>(
+    pub(super) fn simulated(
         &self,
-        mechanism: &M,
+        mechanism: &Mechanism,
         walks: u64,
         observer: Observer<'_>,
     ) -> Result<SimulatedUtility, Stopped> {

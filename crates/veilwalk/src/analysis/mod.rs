@@ -30,13 +30,12 @@
 //! Everything here is `f64`: nothing here decides a release. Sums are taken in a fixed order, so
 //! results do not depend on the number of threads.
 
-mod analyzed;
 pub mod block_plan;
 pub mod bounds;
 pub mod compare;
 pub mod drift;
 mod figures;
-pub mod given_block;
+mod given_block;
 pub mod given_walk;
 pub mod given_walks;
 mod inquiry;
@@ -52,7 +51,6 @@ pub mod simulate;
 pub mod tune;
 pub mod typical;
 
-pub use analyzed::Analyzed;
 pub use figures::{DistanceLaw, EntropyFigures, Exceedance, Utility};
 pub use inquiry::Inquiry;
 pub use levels::usual_levels;

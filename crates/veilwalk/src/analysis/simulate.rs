@@ -12,8 +12,9 @@ use serde::Serialize;
 
 use super::figures::entropy_rate;
 use super::progress::{Observer, Stage, Stopped, report};
-use super::{Analyzed, Origin, OwnWalks, edge_weights};
+use super::{Origin, OwnWalks, edge_weights};
 use crate::chain::{Chain, StateId};
+use crate::mechanism::{Mechanism, Workspace};
 use crate::random::{Source, Words};
 use crate::session::Start;
 
@@ -125,8 +126,8 @@ const BATCHES_AT_A_TIME: u64 = 16;
 /// # Panics
 ///
 /// If a given walk is empty.
-pub fn simulate<M: Analyzed>(
-    mechanism: &M,
+pub fn simulate(
+    mechanism: &Mechanism,
     simulation: Simulation<'_>,
     observer: Observer<'_>,
 ) -> Result<SimulatedUtility, Stopped> {
@@ -203,8 +204,8 @@ impl Sums {
     }
 }
 
-struct Simulator<'a, M> {
-    mechanism: &'a M,
+struct Simulator<'a> {
+    mechanism: &'a Mechanism,
     simulation: Simulation<'a>,
     steps: usize,
     rate: Option<f64>,
@@ -212,8 +213,8 @@ struct Simulator<'a, M> {
     own_walks: OwnWalks<'a>,
 }
 
-impl<'a, M: Analyzed> Simulator<'a, M> {
-    fn new(mechanism: &'a M, simulation: Simulation<'a>) -> Self {
+impl<'a> Simulator<'a> {
+    fn new(mechanism: &'a Mechanism, simulation: Simulation<'a>) -> Self {
         let chain = mechanism.model().chain();
         let steps = match simulation.real {
             RealWalks::Given(walk) => walk.len().checked_sub(1).expect("a walk has a first state"),
@@ -250,7 +251,7 @@ impl<'a, M: Analyzed> Simulator<'a, M> {
             source.open(self.mechanism.fingerprint()).expect("a seed needs no operating system");
         let key = randomness.walk(format!("simulation batch {batch}").as_bytes());
         let words = randomness.at(&key, 0, None);
-        let mut space = M::Space::default();
+        let mut space = Workspace::default();
         let mut sums = self.empty();
         let first = batch * WALKS_PER_BATCH;
         for _ in first..(first + WALKS_PER_BATCH).min(self.simulation.walks) {
@@ -259,7 +260,7 @@ impl<'a, M: Analyzed> Simulator<'a, M> {
         sums
     }
 
-    fn walk(&self, words: &mut impl Words, space: &mut M::Space, sums: &mut Sums) {
+    fn walk(&self, words: &mut impl Words, space: &mut Workspace, sums: &mut Sums) {
         let model = self.mechanism.model();
         let chain = model.chain();
         let drawn;

@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::rounding::log_kernel_error;
 use super::{Cancelled, Watch, report_progress};
 use crate::chain::StateId;
-use crate::mechanism::{BlockMechanism, Workspace};
+use crate::mechanism::{Blocks, Mechanism, Workspace};
 
 /// The largest log-ratio of the probabilities of any released block, over every last released state,
 /// when the real block is `reals` and when it is `others`. Rounded up by what doubles can be off.
@@ -31,7 +31,7 @@ use crate::mechanism::{BlockMechanism, Workspace};
 ///
 /// The number of paths of that length in the whole chain.
 #[must_use]
-pub fn block_loss(mechanism: &BlockMechanism, reals: &[StateId], others: &[StateId]) -> f64 {
+pub fn block_loss(mechanism: &Mechanism, reals: &[StateId], others: &[StateId]) -> f64 {
     assert_eq!(reals.len(), others.len(), "adjacent walks are of equal length");
     if reals == others {
         return 0.0;
@@ -70,7 +70,7 @@ pub struct ReplacementLoss {
 
 /// About how many exponentials the worst replacement in blocks of so many steps takes.
 #[must_use]
-pub fn replacement_work(mechanism: &BlockMechanism, steps: usize) -> f64 {
+pub fn replacement_work(mechanism: &Mechanism, steps: usize) -> f64 {
     let chain = mechanism.model().chain();
     let (states, transitions) = (chain.len() as f64, chain.transitions() as f64);
     let each_step = states * transitions + states * states * states;
@@ -78,8 +78,9 @@ pub fn replacement_work(mechanism: &BlockMechanism, steps: usize) -> f64 {
 }
 
 /// The worst of replacing one state, over all real blocks of so many steps and all last released
-/// states; `within` says which pairs of states to look at. `None` if there is no such pair, or for
-/// distances that depend on the last released state.
+/// states; `within` says which pairs of states to look at. `None` if there is no such pair, for
+/// distances that depend on the last released state, and for a mechanism that releases no blocks: its
+/// losses are those of pairs ([`pair_loss`](super::pair_loss)).
 ///
 /// # Errors
 ///
@@ -89,18 +90,19 @@ pub fn replacement_work(mechanism: &BlockMechanism, steps: usize) -> f64 {
 ///
 /// If that is longer than a block, or zero.
 pub fn worst_replacement(
-    mechanism: &BlockMechanism,
+    mechanism: &Mechanism,
     steps: usize,
     within: impl Fn(StateId, StateId) -> bool,
     watch: Watch<'_>,
 ) -> Result<Option<ReplacementLoss>, Cancelled> {
-    let most = mechanism.length().most_steps().get() as usize;
+    let Some(blocks) = mechanism.blocks() else { return Ok(None) };
+    let most = blocks.length().most_steps().get() as usize;
     assert!((1..=most).contains(&steps), "{steps} steps in a block of {most}");
     if mechanism.design().distance.nearest().is_some() {
         return Ok(None);
     }
     let chain = mechanism.model().chain();
-    let mut passes = Passes::new(mechanism, steps);
+    let mut passes = Passes::new(mechanism, blocks, steps);
     let mut worst: Option<Found> = None;
     let mut per_nat = 0.0f64;
     let mut reals = vec![StateId::new(0); steps];
@@ -160,7 +162,7 @@ fn advance(reals: &mut [StateId], states: usize) -> bool {
 
 /// Logarithms of everything, so that nothing underflows.
 struct Passes<'m> {
-    mechanism: &'m BlockMechanism,
+    mechanism: &'m Mechanism,
     /// `−ln` of the sum over all that can follow, by step and state.
     messages: Vec<Vec<f64>>,
     /// The logarithm of the law of the released state, by step and state; minus infinity for those
@@ -174,7 +176,7 @@ struct Passes<'m> {
 }
 
 impl<'m> Passes<'m> {
-    fn new(mechanism: &'m BlockMechanism, steps: usize) -> Self {
+    fn new(mechanism: &'m Mechanism, blocks: &Blocks, steps: usize) -> Self {
         let (model, states) = (mechanism.model(), mechanism.model().chain().len());
         let distance_costs: Vec<Vec<f64>> =
             model.chain().states().map(|x| mechanism.distance_costs_in_nats(x)).collect();
@@ -183,7 +185,7 @@ impl<'m> Passes<'m> {
         // each choice in each pass.
         let candidates = model.chain().largest_out_degree().max(states);
         let each = log_kernel_error(candidates, largest * steps as f64 + 700.0);
-        let slack = 2.0 * mechanism.log_law_error() + 6.0 * steps as f64 * each;
+        let slack = 2.0 * blocks.log_law_error() + 6.0 * steps as f64 * each;
         let rows = |count: usize, value: f64| vec![vec![value; states]; count];
         Self {
             mechanism,

@@ -14,7 +14,8 @@ use super::words::{
     Promised, beyond_radius, cover_lines, paragraph, radius_lines, release_lines, wrapped,
 };
 use super::{Cancelled, Watch};
-use crate::mechanism::{BlockLength, BlockMechanism, Unit};
+use crate::chain::StateId;
+use crate::mechanism::{BlockLength, Distance, Mechanism, Unit};
 
 /// How much may be spent on the exact loss: exponentials.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,13 +46,12 @@ impl Default for BlockEffort {
 /// ```
 /// use std::sync::Arc;
 /// use veilwalk::guarantee::{BlockEffort, BlockGuarantee, unwatched};
-/// use veilwalk::mechanism::{BlockMechanism, Design};
-/// use veilwalk::{Chain, Model, Preset, Promise, Rule};
+/// use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, Rule};
 ///
 /// let model = Arc::new(Model::new(Chain::credit())?);
 /// let promise = Promise::within_radius("1".parse()?, "3.5".parse()?);
 /// let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
-/// let blocks = BlockMechanism::new(model, design, promise, "2".parse()?)?;
+/// let blocks = Mechanism::in_blocks(model, design, promise, "2".parse()?)?;
 /// let guarantee = BlockGuarantee::new(&blocks, BlockEffort::default(), &unwatched)?;
 /// assert!(guarantee.replacement_loss.unwrap().per_nat <= guarantee.loss_per_nat_bound.unwrap());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -114,18 +114,19 @@ impl BlockGuarantee {
     ///
     /// If the mechanism has no promise, or the watcher asks to stop.
     pub fn new(
-        mechanism: &BlockMechanism,
+        mechanism: &Mechanism,
         effort: BlockEffort,
         watch: Watch<'_>,
     ) -> Result<Self, GuaranteeError> {
         let promise = mechanism.promise().ok_or(GuaranteeError::NoPromise)?;
+        let blocks = mechanism.blocks().ok_or(GuaranteeError::NoPromise)?;
         let model = mechanism.model();
         let epsilon = promise.epsilon.value().as_f64();
         let (radius, substitutions) = match promise.unit {
             Unit::Radius(radius) => (Some(radius), None),
             Unit::Substitutions(b) => (None, Some(b.get())),
         };
-        let (block, longest_walk) = match mechanism.length() {
+        let (block, longest_walk) = match blocks.length() {
             BlockLength::Steps(steps) => (Some(steps.get()), None),
             BlockLength::Whole { longest } => (None, Some(longest.get())),
         };
@@ -137,7 +138,7 @@ impl BlockGuarantee {
         };
         let cover = Cover::new(model, promise.unit);
         let suggested_radii = SuggestedRadii::new(model);
-        let by_nats = mechanism.cost_goes_by_nats();
+        let by_nats = mechanism.design().distance != Distance::Hamming;
         Ok(Self {
             mechanism: mechanism.design().to_string(),
             epsilon,
@@ -145,8 +146,8 @@ impl BlockGuarantee {
             substitutions,
             block,
             longest_walk,
-            rounding_cost: mechanism.rounding_cost(),
-            scale: mechanism.scale().eta().as_f64(),
+            rounding_cost: blocks.rounding_cost(),
+            scale: mechanism.scale(StateId::new(0)).eta().as_f64(),
             vacuous: cover.is_vacuous(),
             states: cover.states,
             smallest_radius_nats: suggested_radii.map(|radii| radii.something.as_f64()),
@@ -171,12 +172,13 @@ impl BlockGuarantee {
 
 /// The worst replacement in the longest blocks that the effort allows.
 fn replacement_loss(
-    mechanism: &BlockMechanism,
+    mechanism: &Mechanism,
     BlockEffort(most): BlockEffort,
     reach: Option<crate::nats::Nats>,
     watch: Watch<'_>,
 ) -> Result<Option<ReplacementLoss>, Cancelled> {
-    let longest = mechanism.length().most_steps().get() as usize;
+    let longest =
+        mechanism.blocks().map_or(0, |blocks| blocks.length().most_steps().get() as usize);
     let affordable = (1..=longest).take_while(|&l| replacement_work(mechanism, l) <= most).last();
     let Some(steps) = affordable else { return Ok(None) };
     let table = mechanism.model().symmetric();

@@ -35,7 +35,7 @@ use super::unwatched;
 use crate::chain::StateId;
 use crate::mechanism::scale::theorem_scale;
 use crate::mechanism::{
-    BlockLength, BlockMechanism, ChainWeight, Distance, Mechanism, Promise, Rule, Unit,
+    BlockLength, Blocks, ChainWeight, Distance, Mechanism, Promise, Rule, Unit,
 };
 use crate::model::Model;
 use crate::nats::Nats;
@@ -57,7 +57,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// The price of a walk released step by step; `None` if the mechanism makes no promise.
+    /// The price of a walk; `None` if the mechanism makes no promise.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -68,12 +68,19 @@ impl Price {
     /// let model = Arc::new(Model::new(Chain::credit())?);
     /// let promise = Promise::for_substitutions("1".parse()?, 2.try_into()?);
     /// let chen = Mechanism::new(model, Preset::Chen.design(), promise)?;
-    /// assert_eq!(Price::of_steps(&chen).unwrap().one_state, Rational::new(1, 2));
+    /// assert_eq!(Price::of(&chen).unwrap().one_state, Rational::new(1, 2));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn of_steps(mechanism: &Mechanism) -> Option<Self> {
+    pub fn of(mechanism: &Mechanism) -> Option<Self> {
         let promise = mechanism.promise()?;
+        Some(match mechanism.blocks() {
+            None => Self::of_steps(mechanism, promise),
+            Some(blocks) => Self::of_blocks(mechanism, blocks, promise),
+        })
+    }
+
+    fn of_steps(mechanism: &Mechanism, promise: Promise) -> Self {
         let linear = match promise.unit {
             Unit::Substitutions(_) => true,
             Unit::Radius(_) => rate_is_proven(mechanism, promise),
@@ -85,15 +92,12 @@ impl Price {
                 Rational::at_least(audited(mechanism).map_or(bound, |exact| exact.min(bound)))
             }
         };
-        Some(Self { promise, one_state, linear })
+        Self { promise, one_state, linear }
     }
 
-    /// The price of a walk released in blocks; `None` if the mechanism makes no promise.
-    #[must_use]
-    pub fn of_blocks(mechanism: &BlockMechanism) -> Option<Self> {
-        let promise = mechanism.promise()?;
-        let by_nats = mechanism.cost_goes_by_nats();
-        let linear = match (promise.unit, mechanism.length()) {
+    fn of_blocks(mechanism: &Mechanism, blocks: &Blocks, promise: Promise) -> Self {
+        let by_nats = mechanism.design().distance != Distance::Hamming;
+        let linear = match (promise.unit, blocks.length()) {
             (Unit::Substitutions(_), _) | (Unit::Radius(_), BlockLength::Whole { .. }) => by_nats,
             (Unit::Radius(_), BlockLength::Steps(steps)) => by_nats && steps.get() == 1,
         };
@@ -101,12 +105,12 @@ impl Price {
             Unit::Substitutions(b) => share(promise, b.get()),
             Unit::Radius(_) => {
                 let change = if by_nats { largest_distance(mechanism.model()) } else { 1.0 };
-                let rate = 2.0 * double_up(mechanism.scale().eta());
-                let rounding = (2.0 * mechanism.log_law_error()).next_up();
+                let rate = 2.0 * double_up(mechanism.scale(StateId::new(0)).eta());
+                let rounding = (2.0 * blocks.log_law_error()).next_up();
                 Rational::at_least(add_up((rate * change).next_up(), rounding))
             }
         };
-        Some(Self { promise, one_state, linear })
+        Self { promise, one_state, linear }
     }
 }
 
@@ -215,7 +219,7 @@ mod tests {
                 let Ok(mechanism) = Mechanism::new(model.clone(), preset.design(), promise) else {
                     continue;
                 };
-                let price = Price::of_steps(&mechanism).unwrap();
+                let price = Price::of(&mechanism).unwrap();
                 let exact = worst_pair(&mechanism);
                 let said = price.one_state.unwrap().as_f64();
                 assert!(said >= exact * (1.0 - 1e-9), "{preset} {promise}: {said} < {exact}");
@@ -236,7 +240,7 @@ mod tests {
         let [promise, ..] = promises();
         let make =
             |preset: Preset| Mechanism::new(model.clone(), preset.design(), promise).unwrap();
-        let linear = |mechanism: &Mechanism| Price::of_steps(mechanism).unwrap().linear;
+        let linear = |mechanism: &Mechanism| Price::of(mechanism).unwrap().linear;
         assert!(linear(&make(Preset::Sharp)) && linear(&make(Preset::Cell)));
         let (audited, _) = calibrate(&make(Preset::Sharp), Effort::default(), &unwatched).unwrap();
         assert!(!linear(&audited));
@@ -262,9 +266,9 @@ mod tests {
             for promise in promises() {
                 for length in ["1", "2"] {
                     let length = length.parse().unwrap();
-                    let blocks = BlockMechanism::new(model.clone(), design, promise, length);
+                    let blocks = Mechanism::in_blocks(model.clone(), design, promise, length);
                     let Ok(blocks) = blocks else { continue };
-                    let price = Price::of_blocks(&blocks).unwrap();
+                    let price = Price::of(&blocks).unwrap();
                     let steps = length.most_steps().get();
                     let all = |_, _| true;
                     let exact = worst_replacement(&blocks, steps as usize, all, &unwatched);

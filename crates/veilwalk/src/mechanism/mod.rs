@@ -39,7 +39,7 @@ mod step;
 use std::fmt;
 use std::sync::Arc;
 
-pub use block::{BlockError, BlockLength, BlockMechanism, BlockWorkspace};
+pub use block::{BlockError, BlockLength, Blocks};
 pub use design::{Design, Distance, Preset, Rule, UnknownName};
 pub use promise::{Budget, ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
 pub use scale::{CostScale, ScaleError};
@@ -79,6 +79,7 @@ pub struct Mechanism {
     metric: Arc<dyn Metric>,
     scales: Scales,
     certificate: Option<Arc<[CellScale]>>,
+    blocks: Option<Arc<Blocks>>,
 }
 
 /// One scale for all, or one for each last released state, which is public.
@@ -172,6 +173,7 @@ impl Mechanism {
             metric,
             scales: Scales::PerState(scales.iter().map(|c| Scale::new(c.scale)).collect()),
             certificate: Some(scales.clone()),
+            blocks: None,
         }
     }
 
@@ -222,7 +224,8 @@ impl Mechanism {
                 Arc::new(cell::ByRadius::new(model.cells(Nearest::Symmetric)?.clone()))
             }
         };
-        Ok(Self { model, design, promise: None, metric, scales, certificate: None })
+        let (promise, certificate, blocks) = (None, None, None);
+        Ok(Self { model, design, promise, metric, scales, certificate, blocks })
     }
 
     /// What is certified of the scale of each last released state, for mechanisms that go by cells.
@@ -249,6 +252,12 @@ impl Mechanism {
         self.promise
     }
 
+    /// What releases several steps together, if it does.
+    #[must_use]
+    pub fn blocks(&self) -> Option<&Blocks> {
+        self.blocks.as_deref()
+    }
+
     /// The scale η in force when the last released state is `previous`.
     #[must_use]
     pub fn scale(&self, previous: StateId) -> CostScale {
@@ -263,7 +272,8 @@ impl Mechanism {
     }
 
     /// The exact distribution of the next released state: one probability for each successor of
-    /// `previous`, in order.
+    /// `previous`, in order. In blocks, that of the same costs one step at a time;
+    /// [`Mechanism::log_law`] has the distribution of a block.
     #[must_use]
     pub fn kernel(&self, previous: StateId, real: StateId) -> Vec<f64> {
         let mut kernel = self.log_kernel(previous, real);
@@ -292,7 +302,7 @@ impl Mechanism {
         space.costs
     }
 
-    /// The same mechanism with every scale times a factor, rounded down. It keeps the promise in
+    /// The same mechanism, one step at a time, with every scale times a factor, rounded down. It keeps the promise in
     /// name; the caller has to check that it keeps it in fact.
     pub(crate) fn rescaled(&self, factor: Rational) -> Self {
         let times = |scale: &Scale| {
@@ -307,7 +317,7 @@ impl Mechanism {
             Scales::Uniform(scale) => Scales::Uniform(times(scale)),
             Scales::PerState(all) => Scales::PerState(all.iter().map(times).collect()),
         };
-        Self { scales, certificate: None, ..self.clone() }
+        Self { scales, certificate: None, blocks: None, ..self.clone() }
     }
 
     /// Writes [`Mechanism::kernel`] into `out`, without memory of its own: analysis asks for
@@ -331,9 +341,20 @@ impl Mechanism {
         }
     }
 
-    /// Thirty-two bytes that differ whenever chain, design, scale or the version of the sampler do.
+    /// Thirty-two bytes that differ whenever chain, design, scale, blocks or the version of the sampler
+    /// do.
     #[must_use]
     pub fn fingerprint(&self) -> [u8; 32] {
+        let steps = self.fingerprint_of_steps();
+        let Some(blocks) = self.blocks() else { return steps };
+        let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 block mechanism v2");
+        hasher.update(&steps);
+        hasher.update(&[u8::from(matches!(blocks.length(), BlockLength::Whole { .. }))]);
+        hasher.update(&blocks.length().most_steps().get().to_le_bytes());
+        *hasher.finalize().as_bytes()
+    }
+
+    fn fingerprint_of_steps(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 mechanism v2");
         hasher.update(&SAMPLER_VERSION.to_le_bytes());
         hasher.update(&self.model.hash().0);
@@ -373,6 +394,7 @@ impl fmt::Debug for Mechanism {
             .field("model", &self.model.hash())
             .field("design", &self.design)
             .field("promise", &self.promise)
+            .field("blocks", &self.blocks)
             .finish_non_exhaustive()
     }
 }

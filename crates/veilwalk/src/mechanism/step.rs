@@ -2,25 +2,27 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::block::BlockSpace;
 use super::{CostScale, Mechanism, Rule, exponential};
 use crate::chain::StateId;
 use crate::nats::Nats;
 use crate::random::{AllFlips, ExpCoin, Words};
 
-/// Working space for steps, so that they need no memory of their own.
+/// Working space for steps and blocks, so that most of it is allocated once.
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
-    distances: Vec<Nats>,
+    pub(super) distances: Vec<Nats>,
     pub(super) costs: Vec<u64>,
     flips: AllFlips,
-    halvings: Vec<u32>,
+    pub(super) halvings: Vec<u32>,
+    pub(super) block: BlockSpace,
 }
 
 /// A scale with what a step needs of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
     pub(super) cost: CostScale,
-    coin: ExpCoin,
+    pub(super) coin: ExpCoin,
 }
 
 impl Scale {

@@ -1,9 +1,14 @@
 //! One walk, online: start, step, save, resume.
 //!
-//! A [`Session`] follows one real walk and answers every real state with a released one. A
-//! [`Releaser`] does the same for any number of walks at a time, each of which is no more than a
-//! [`Walk`]: a few bytes that say where it stands. A [`BlockSession`] waits for several real states
-//! and answers them together.
+//! A [`Session`] follows one real walk: real states come in one at a time, released ones go out. A
+//! [`Releaser`] does the same for any number of walks at a time. Each is a [`Walk`] that the caller
+//! holds: a few bytes that say where it stands.
+//!
+//! The first released state goes out at once. From then on a mechanism that releases one step at a time
+//! answers every real state with a released one. One that releases blocks takes real states until a
+//! block is full, or until it is told that the walk is over, and releases them together. Where a block
+//! ends depends on the number of the step alone, never on the real walk: a border is part of what is
+//! released.
 //!
 //! # Privacy
 //!
@@ -23,24 +28,33 @@
 //! and with a key and another real state it is one that does not compose. [`Session::replay`] is for
 //! those who give a walk once more from its first state: the states that the record covers are compared
 //! with the digest, and others are refused before anything is released.
+//!
+//! ## Blocks
+//!
+//! The real states of a whole block decide its randomness: a block in which one of them differs has
+//! fresh bits, while the blocks before it repeat. Two releases of a walk and of a changed one under one
+//! id therefore part in exactly the block that changed, and that does not compose: the joint loss is
+//! infinite. A walk that was cut short by [`Session::finish`] and is released again in full is another
+//! walk, and needs another id. That a walk is over is told by its length, which is public.
+//!
+//! A block that is not full is made of real states. It is held in memory only: a session can be saved
+//! between blocks, where nothing waits, and nowhere else.
 
-mod block;
 mod digest;
+mod releaser;
 mod saved;
 
 use std::sync::Arc;
 
-use thiserror::Error;
-
-pub use block::{BlockReleaser, BlockSession, BlockWalk, PushError, UnfilledBlock};
 pub use digest::{Digest, WalkDigest};
-pub use saved::{ReplayError, ResumeError, SavedSession};
+pub use releaser::{NoSuchState, PushError, Releaser, Walk};
+pub use saved::{ReplayError, ResumeError, SavedSession, UnfilledBlock};
 
 use saved::Owner;
 
 use crate::chain::StateId;
-use crate::mechanism::{Mechanism, Workspace};
-use crate::random::{Forked, Randomness, ReleaseId, Source, Unavailable, WalkKey};
+use crate::mechanism::{Blocks, Mechanism};
+use crate::random::{Forked, ReleaseId, Source, Unavailable};
 
 /// How a released walk starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,127 +66,6 @@ pub enum Start {
     First,
     /// With this state.
     At(StateId),
-}
-
-/// Where a walk stands: how many states were released, and the last of them.
-#[derive(Clone, Debug)]
-pub struct Walk {
-    key: WalkKey,
-    released: u64,
-    last: Option<StateId>,
-}
-
-impl Walk {
-    /// How many states have been released.
-    #[must_use]
-    pub fn released(&self) -> u64 {
-        self.released
-    }
-
-    /// The last released state.
-    #[must_use]
-    pub fn last(&self) -> Option<StateId> {
-        self.last
-    }
-}
-
-/// Releases walks under one mechanism with one source of randomness.
-///
-/// One thread uses one releaser; open as many as there are threads.
-#[derive(Debug)]
-pub struct Releaser {
-    mechanism: Arc<Mechanism>,
-    randomness: Randomness,
-    workspace: Workspace,
-    start: Start,
-}
-
-impl Releaser {
-    /// A releaser for this mechanism.
-    ///
-    /// # Errors
-    ///
-    /// If the operating system has no randomness to give.
-    pub fn new(
-        mechanism: Arc<Mechanism>,
-        source: &Source,
-        start: Start,
-    ) -> Result<Self, Unavailable> {
-        let randomness = source.open(mechanism.fingerprint())?;
-        Ok(Self { mechanism, randomness, workspace: Workspace::default(), start })
-    }
-
-    /// The mechanism.
-    #[must_use]
-    pub fn mechanism(&self) -> &Arc<Mechanism> {
-        &self.mechanism
-    }
-
-    /// The release id that randomness is derived from, if it is derived.
-    #[must_use]
-    pub fn release_id(&self) -> Option<ReleaseId> {
-        self.randomness.release_id()
-    }
-
-    /// The digest of a walk at its beginning, for a record of what was released. None with system
-    /// randomness.
-    #[must_use]
-    pub fn walk_digest(&self, name: &str) -> Option<WalkDigest> {
-        WalkDigest::new(&self.randomness.walk(name.as_bytes()), self.start)
-    }
-
-    /// The digest of a whole walk.
-    #[must_use]
-    pub fn digest(&self, name: &str, reals: &[StateId]) -> Option<Digest> {
-        let mut digest = self.walk_digest(name)?;
-        reals.iter().for_each(|&real| digest.push(real));
-        Some(digest.so_far())
-    }
-
-    /// A walk at its beginning. With a keyed source, two walks of the same name share their
-    /// randomness, so every walk needs a name of its own.
-    #[must_use]
-    pub fn walk(&self, name: &str) -> Walk {
-        Walk { key: self.randomness.walk(name.as_bytes()), released: 0, last: None }
-    }
-
-    /// A walk that stands where another of the same name stood: for those who keep the place of many
-    /// walks in few bytes each.
-    ///
-    /// # Panics
-    ///
-    /// If something was released and there is no last state, or the other way round.
-    #[must_use]
-    pub fn walk_at(&self, name: &str, released: u64, last: Option<StateId>) -> Walk {
-        assert_eq!(released > 0, last.is_some(), "a walk that was released has a last state");
-        Walk { released, last, ..self.walk(name) }
-    }
-
-    /// The released state for the next real state of a walk.
-    ///
-    /// # Errors
-    ///
-    /// If randomness comes from the operating system, and the process was forked since the releaser
-    /// was made. Nothing is released then.
-    #[inline]
-    pub fn release(&mut self, walk: &mut Walk, real: StateId) -> Result<StateId, Forked> {
-        self.randomness.check_process()?;
-        let next = match (walk.last, self.start) {
-            (Some(previous), _) => {
-                let words = self.randomness.at(&walk.key, walk.released, Some((previous, real)));
-                self.mechanism.step(previous, real, words, &mut self.workspace)
-            }
-            (None, Start::First) => real,
-            (None, Start::At(state)) => state,
-            (None, Start::Initial) => {
-                let words = self.randomness.at(&walk.key, 0, None);
-                self.mechanism.model().chain().initial().draw(words)
-            }
-        };
-        walk.released += 1;
-        walk.last = Some(next);
-        Ok(next)
-    }
 }
 
 /// One walk, released while it happens.
@@ -192,34 +85,34 @@ impl Releaser {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// In blocks, some real states are answered with nothing, and some with a whole block:
+///
+/// ```
+/// use std::sync::Arc;
+/// use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, Rule, Session, Source, Start};
+///
+/// let model = Arc::new(Model::new(Chain::credit())?);
+/// let promise = Promise::within_radius("3.5".parse()?, "3.5".parse()?);
+/// let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
+/// let blocks = Arc::new(Mechanism::in_blocks(model.clone(), design, promise, "3".parse()?)?);
+///
+/// let mut session = Session::new(blocks, &Source::system(), Start::Initial, "firm 12")?;
+/// let mut counts = Vec::new();
+/// for rating in ["Caa", "Ca/C", "Caa", "B", "B", "B"] {
+///     counts.push(session.push(model.chain().require(rating)?)?.len());
+/// }
+/// counts.push(session.finish()?.len());
+/// assert_eq!(counts, [1, 0, 0, 3, 0, 0, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Session {
     releaser: Releaser,
     name: String,
     walk: Walk,
     digest: Option<WalkDigest>,
-}
-
-/// Why a real state is not answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum StepError {
-    /// Not one of the chain's.
-    #[error(transparent)]
-    NoSuchState(#[from] NoSuchState),
-    /// The process was forked since the session was opened.
-    #[error(transparent)]
-    Forked(#[from] Forked),
-}
-
-/// A real state that is not one of the chain's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("state number {state} does not exist; the chain has {states} states")]
-pub struct NoSuchState {
-    /// The number that was given.
-    pub state: usize,
-    /// How many states there are.
-    pub states: usize,
+    out: Vec<StateId>,
 }
 
 impl Session {
@@ -236,25 +129,48 @@ impl Session {
     ) -> Result<Self, Unavailable> {
         let releaser = Releaser::new(mechanism, source, start)?;
         let (walk, digest) = (releaser.walk(name), releaser.walk_digest(name));
-        Ok(Self { releaser, name: name.to_owned(), walk, digest })
+        Ok(Self { releaser, name: name.to_owned(), walk, digest, out: Vec::new() })
     }
 
-    /// The released state for the next real state.
+    /// Takes the next real state, and gives what is released now: one state, or in blocks the first
+    /// state at once, a block when it is full, and nothing in between.
     ///
     /// # Errors
     ///
-    /// If the real state is not one of the chain's, or the process was forked since the session was
-    /// opened with system randomness. Nothing is released then, and the session stands where it stood.
-    pub fn release(&mut self, real: StateId) -> Result<StateId, StepError> {
-        let states = self.releaser.mechanism.model().chain().len();
-        if real.index() >= states {
-            return Err(NoSuchState { state: real.index(), states }.into());
-        }
-        let released = self.releaser.release(&mut self.walk, real)?;
+    /// If the real state is not one of the chain's, the walk becomes too long to be released as a
+    /// whole, or the process was forked since the session was opened with system randomness. Nothing is
+    /// released then, and the session stands where it stood.
+    pub fn push(&mut self, real: StateId) -> Result<&[StateId], PushError> {
+        self.out.clear();
+        self.releaser.push(&mut self.walk, real, &mut self.out)?;
         if let Some(digest) = &mut self.digest {
             digest.push(real);
         }
-        Ok(released)
+        Ok(&self.out)
+    }
+
+    /// The released state for the next real state, with a mechanism that releases one step at a time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::push`], and if the mechanism releases blocks: then there may be nothing to answer
+    /// with.
+    pub fn release(&mut self, real: StateId) -> Result<StateId, PushError> {
+        if let Some(length) = self.mechanism().blocks().map(Blocks::length) {
+            return Err(PushError::InBlocks { length });
+        }
+        self.push(real).map(|released| released[0])
+    }
+
+    /// The walk is over: releases the rest, which is nothing unless states wait for their block to fill.
+    ///
+    /// # Errors
+    ///
+    /// If the process was forked since the session was opened with system randomness.
+    pub fn finish(mut self) -> Result<Vec<StateId>, Forked> {
+        self.out.clear();
+        self.releaser.finish(self.walk, &mut self.out)?;
+        Ok(self.out)
     }
 
     /// The release id that randomness is derived from, if it is derived.
@@ -269,7 +185,7 @@ impl Session {
         self.digest.as_ref().map(WalkDigest::so_far)
     }
 
-    /// How many states have been released, and the last of them.
+    /// How many states have been released, the last of them, and how many real ones wait.
     #[must_use]
     pub fn walk(&self) -> &Walk {
         &self.walk
@@ -278,13 +194,19 @@ impl Session {
     /// The mechanism.
     #[must_use]
     pub fn mechanism(&self) -> &Arc<Mechanism> {
-        &self.releaser.mechanism
+        self.releaser.mechanism()
     }
 
-    /// The session in about a hundred bytes, to be resumed later or elsewhere.
-    #[must_use]
-    pub fn save(&self) -> Vec<u8> {
-        self.owner().write(self.walk.released, self.walk.last, self.digest.as_ref())
+    /// The session in about a hundred bytes, to be resumed later or elsewhere. They hold nothing secret.
+    ///
+    /// # Errors
+    ///
+    /// If real states wait for their block to fill.
+    pub fn save(&self) -> Result<Vec<u8>, UnfilledBlock> {
+        if let (waiting @ 1.., Some(blocks)) = (self.walk.waiting(), self.mechanism().blocks()) {
+            return Err(UnfilledBlock { waiting, length: blocks.length() });
+        }
+        Ok(self.owner().write(self.walk.released, self.walk.last, self.digest.as_ref()))
     }
 
     /// Takes a saved session up again, with the same mechanism, name and release id. The source is
@@ -331,12 +253,14 @@ impl Session {
         let covered = session.walk.released;
         session.owner().check_replay(covered, session.digest.as_ref(), given, reals)?;
         let mut walk = session.releaser.walk(name);
-        let released: Result<Vec<_>, Forked> =
-            reals.iter().map(|&real| session.releaser.release(&mut walk, real)).collect();
-        if walk.last != session.walk.last {
+        let mut released = Vec::with_capacity(reals.len());
+        for &real in reals {
+            session.releaser.push(&mut walk, real, &mut released)?;
+        }
+        if walk.last != session.walk.last || released.len() != reals.len() {
             return Err(ResumeError::Damaged.into());
         }
-        Ok((session, released?))
+        Ok((session, released))
     }
 
     fn owner(&self) -> Owner<'_> {

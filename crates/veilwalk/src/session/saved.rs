@@ -9,8 +9,9 @@ use thiserror::Error;
 
 use super::{Digest, NoSuchState, PushError, WalkDigest};
 use crate::chain::StateId;
+use crate::mechanism::BlockLength;
 use crate::model::Model;
-use crate::random::{Forked, ReleaseId, Unavailable, WalkKey};
+use crate::random::{ReleaseId, Unavailable, WalkKey};
 
 const VERSION: u8 = 3;
 
@@ -32,6 +33,20 @@ struct Derived {
     mark: [u8; 8],
     /// Of the real states so far.
     digest: [u8; 16],
+}
+
+/// A session that cannot be saved, because real states wait for their block to fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{waiting} real {} for their block ({length}) to fill, and real states are not saved; save after a \
+     block was released, or finish the walk",
+    if *waiting == 1 { "state waits" } else { "states wait" }
+)]
+pub struct UnfilledBlock {
+    /// How many real states wait.
+    pub waiting: usize,
+    /// How long blocks are.
+    pub length: BlockLength,
 }
 
 /// What anybody can read from the bytes of a saved session.
@@ -151,10 +166,7 @@ pub enum ReplayError {
     /// A state that does not exist.
     #[error(transparent)]
     NoSuchState(#[from] NoSuchState),
-    /// The process was forked on the way.
-    #[error(transparent)]
-    Forked(#[from] Forked),
-    /// A block that cannot be released.
+    /// A state that cannot be released.
     #[error(transparent)]
     Push(#[from] PushError),
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use veilwalk::chain::{ChainBuilder, Entries};
-use veilwalk::mechanism::{BlockMechanism, Epsilon, Promise};
+use veilwalk::mechanism::{Epsilon, Promise};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Rule, StateId};
 
 pub(crate) fn credit() -> Arc<Model> {
@@ -46,8 +46,8 @@ pub(crate) fn blocks(
     design: Design,
     promise: Promise,
     length: &str,
-) -> BlockMechanism {
-    BlockMechanism::new(model.clone(), design, promise, length.parse().unwrap()).unwrap()
+) -> Mechanism {
+    Mechanism::in_blocks(model.clone(), design, promise, length.parse().unwrap()).unwrap()
 }
 
 /// Irreducible chains with 2 to `most` states: a random cycle through all of them, then extra

@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let (name, promise, found) = match length {
         Some(length) => {
-            let chosen = settled.block_on(&model, length)?;
+            let chosen = settled.on(&model, Some(length))?;
             let plan = BlockPlan {
                 mechanism: &chosen.mechanism,
                 inquiry,
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             (chosen.name, chosen.promise, found)
         }
         None => {
-            let chosen = settled.on(&model)?;
+            let chosen = settled.on(&model, None)?;
             let plan = Plan {
                 mechanism: &chosen.mechanism,
                 inquiry,

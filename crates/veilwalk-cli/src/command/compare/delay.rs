@@ -11,8 +11,8 @@ use veilwalk::analysis::block_plan::affordable_walks;
 use veilwalk::analysis::compare::Comparison;
 use veilwalk::analysis::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::{BlockLength, BlockMechanism, Unit};
-use veilwalk::{Design, Preset, Promise, Rule};
+use veilwalk::mechanism::{BlockLength, Unit};
+use veilwalk::{Design, Mechanism, Preset, Promise, Rule};
 
 use super::Setting;
 use crate::args::{block_flag, block_value, counted};
@@ -48,9 +48,9 @@ impl Delay {
         let mut rows: Vec<Row> = Vec::new();
         for &length in lengths {
             refuse_too_long(length, setting.steps, "the walks")?;
-            let made = BlockMechanism::new(Arc::clone(&setting.model), DESIGN, promise, length);
+            let made = Mechanism::in_blocks(Arc::clone(&setting.model), DESIGN, promise, length);
             let outcome = match made {
-                Ok(mechanism) => Ok(simulated(setting, &mechanism, walks)?),
+                Ok(mechanism) => Ok(simulated(setting, &mechanism, length, walks)?),
                 Err(refusal) => Err(refusal.to_string()),
             };
             rows.push(Row { length, outcome });
@@ -172,7 +172,8 @@ impl Delay {
 
 fn simulated(
     setting: &Setting,
-    mechanism: &BlockMechanism,
+    mechanism: &Mechanism,
+    length: BlockLength,
     walks: Option<u64>,
 ) -> Result<SimulatedUtility> {
     let (origin, steps) = (setting.origin, setting.steps);
@@ -184,7 +185,7 @@ fn simulated(
         levels: &[],
         etas: &[],
     };
-    let label = format!("blocks of {}", block_flag(mechanism.length()));
+    let label = format!("blocks of {}", block_flag(length));
     Ok(observed(&label, |observer| simulate(mechanism, simulation, observer))?)
 }
 

@@ -6,15 +6,13 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use veilwalk::guarantee::Price;
 use veilwalk::mechanism::Budget;
-use veilwalk::session::{BlockReleaser, Releaser, WalkDigest};
-use veilwalk::{Chain, Source, Start};
-use veilwalk_io::{
-    NewWalk, ReadError, ReadErrorKind, Releasing, UnknownStates, WalkOptions, WalkReader,
-};
+use veilwalk::session::{Releaser, WalkDigest};
+use veilwalk::{Chain, Start};
+use veilwalk_io::{NewWalk, ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader};
 use veilwalk_ledger::{Charge, Charged, Ledger, LedgerError, Limit, Terms};
 
-use super::{Args, Choice, Run};
-use crate::args::{self, counted};
+use super::{Args, Run};
+use crate::args::{self, Chosen, counted};
 use crate::progress::{self, Stoppable};
 use crate::terminal;
 
@@ -38,7 +36,7 @@ impl Charging {
     /// Opens the ledger that was asked for.
     pub(super) fn open(
         args: &Args,
-        chosen: &Choice,
+        chosen: &Chosen,
         release: [u8; 16],
         start: Start,
     ) -> Result<Option<Self>> {
@@ -46,13 +44,11 @@ impl Charging {
         if args::is_standard_output(path) {
             bail!("a ledger is kept in a file; give --ledger the name of one");
         }
-        let (price, chain) = match &chosen.releasing {
-            Releasing::Steps(mechanism) => (Price::of_steps(mechanism), mechanism.model().hash()),
-            Releasing::Blocks(mechanism) => (Price::of_blocks(mechanism), mechanism.model().hash()),
-        };
-        let Some(Price { promise, one_state, linear }) = price else {
+        let mechanism = &chosen.mechanism;
+        let Some(Price { promise, one_state, linear }) = Price::of(mechanism) else {
             bail!("the mechanism makes no promise that a ledger could count");
         };
+        let chain = mechanism.model().hash();
         let start_disclosed = start == Start::First;
         let terms = Terms { release, promise, chain, one_state, linear, start_disclosed };
         let budget = args.budget.map(Budget::value);
@@ -97,32 +93,6 @@ fn charge_of<'a>(name: &'a str, person: Option<&'a str>) -> Charge<'a> {
     person.map_or(charge, |person| charge.person(person))
 }
 
-/// Digests the real states of walks as they are released.
-enum Digests {
-    Steps(Releaser),
-    Blocks(BlockReleaser),
-}
-
-impl Digests {
-    fn new(releasing: &Releasing, source: &Source, start: Start) -> Result<Self> {
-        Ok(match releasing {
-            Releasing::Steps(mechanism) => {
-                Self::Steps(Releaser::new(mechanism.clone(), source, start)?)
-            }
-            Releasing::Blocks(mechanism) => {
-                Self::Blocks(BlockReleaser::new(mechanism.clone(), source, start)?)
-            }
-        })
-    }
-
-    fn of(&self, walk: &str) -> Option<WalkDigest> {
-        match self {
-            Self::Steps(releaser) => releaser.walk_digest(walk),
-            Self::Blocks(releaser) => releaser.walk_digest(walk),
-        }
-    }
-}
-
 impl Args {
     /// The column that says whose walk it is, if it is not the walk's name itself.
     pub(super) fn person_column(&self) -> Option<&str> {
@@ -162,7 +132,7 @@ impl Args {
     /// be released is checked on the way: a walk is not charged for a file that is refused.
     pub(super) fn known_walks(&self, chain: &Chain, run: &Run<'_>) -> Result<Known> {
         let mut reader = WalkReader::open(Path::new(&self.walks), self.options_with_person())?;
-        let digests = Digests::new(&run.chosen.releasing, &run.source, run.start)?;
+        let digests = Releaser::new(run.chosen.mechanism.clone(), &run.source, run.start)?;
         let input = reader.name().to_owned();
         let has_person = self.person_column().is_some();
         let mut known = Known::new();
@@ -189,8 +159,10 @@ impl Args {
                 return Err(ReadError::at(input, row.place, kind).into());
             }
             if !known.contains_key(name) {
-                let walk =
-                    KnownWalk { person: person.map(str::to_owned), digest: digests.of(name) };
+                let walk = KnownWalk {
+                    person: person.map(str::to_owned),
+                    digest: digests.walk_digest(name),
+                };
                 known.insert(name.to_owned(), walk);
             }
             let Some(walk) = known.get_mut(name) else { continue };

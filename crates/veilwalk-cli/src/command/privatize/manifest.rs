@@ -11,7 +11,7 @@ pub(super) fn manifest(run: &Run<'_>, tally: &Tally, path: &Path, hash: String) 
     let disclosed = |count: u64| run.args.disclose_counts.then_some(count);
     Manifest::describing(FinishedRelease {
         name: &run.chosen.name,
-        releasing: &run.chosen.releasing,
+        mechanism: &run.chosen.mechanism,
         promise: run.chosen.promise,
         scale_from: run.chosen.calibrate.into(),
         cover: &run.cover,

@@ -16,8 +16,8 @@ use veilwalk::nats::in_nats;
 use veilwalk::random::{ReleaseId, Secret, SourceKind};
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
-    AtomicFile, Compression, Hashing, HeldOutput, NewWalk, ReadError, ReadErrorKind, Releasing,
-    UnknownStates, WalkFormat, WalkOptions, WalkReader,
+    AtomicFile, Compression, Hashing, HeldOutput, NewWalk, ReadError, ReadErrorKind, UnknownStates,
+    WalkFormat, WalkOptions, WalkReader,
 };
 use veilwalk_ledger::Window;
 
@@ -25,9 +25,8 @@ use self::charging::{Charging, Known};
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
-    self, BlockArgs, Calibrate, ChainArgs, Chosen, ChosenBlocks, Input, MechanismArgs,
-    UnknownLabels, UnknownState, Written, any_whole, blocks_in_words, quoted, unknown_state_error,
-    whole,
+    self, BlockArgs, ChainArgs, Chosen, Input, MechanismArgs, UnknownLabels, UnknownState, Written,
+    any_whole, blocks_in_words, quoted, unknown_state_error, whole,
 };
 use crate::progress;
 use crate::terminal;
@@ -188,17 +187,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(_) => settled.block_design()?,
     };
     let cover = args.refuse_empty_guarantee(&model, promise)?;
-    let chosen = match length {
-        None => {
-            let Chosen { name, mechanism, promise, calibrate, .. } = settled.on(&model)?;
-            Choice { name, releasing: Releasing::Steps(mechanism), promise, calibrate }
-        }
-        Some(length) => {
-            let ChosenBlocks { name, mechanism, promise } = settled.block_on(&model, length)?;
-            let calibrate = Calibrate::Theorem;
-            Choice { name, releasing: Releasing::Blocks(mechanism), promise, calibrate }
-        }
-    };
+    let chosen = settled.on(&model, length)?;
     let blocks = length.map(|length| format!(" in {}", blocks_in_words(length)));
     let blocks = blocks.unwrap_or_default();
     terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
@@ -229,18 +218,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// What is said of rows on standard output when a stream is stopped.
 const PRINTED: &str = "the rows that were printed are released";
 
-/// What releases walks, with the name it goes by.
-struct Choice {
-    name: String,
-    releasing: Releasing,
-    promise: Promise,
-    calibrate: Calibrate,
-}
-
 /// What a release is made with, beyond the releaser itself.
 struct Run<'a> {
     args: &'a Args,
-    chosen: Choice,
+    chosen: Chosen,
     cover: Cover,
     source: Source,
     release_id: ReleaseId,

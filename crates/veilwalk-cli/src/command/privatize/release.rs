@@ -132,7 +132,7 @@ impl Release<'_> {
     ) -> Result<(Tally, W), ReleaseError> {
         let Run { args, chosen, source, start, unknown_states, ledger, .. } = self.run;
         let release = WalkRelease {
-            releasing: chosen.releasing.clone(),
+            mechanism: chosen.mechanism.clone(),
             source,
             start: *start,
             unknown_states: *unknown_states,
@@ -158,7 +158,7 @@ impl Release<'_> {
         match self.run.unknown_states {
             UnknownStates::Refuse => {}
             UnknownStates::Replace(state) if tally.replaced > 0 => {
-                let label = self.run.chosen.releasing.chain().label(state);
+                let label = self.run.chosen.mechanism.model().chain().label(state);
                 terminal::note(replaced(tally.replaced, label));
             }
             UnknownStates::Replace(_) => {}
@@ -186,7 +186,7 @@ impl Release<'_> {
                 progress::stopped()
             }
             ReleaseError::Read(error) => {
-                let chain = self.run.chosen.releasing.chain();
+                let chain = self.run.chosen.mechanism.model().chain();
                 self.run.args.with_advice(chain, error)
             }
             ReleaseError::Write(error) => error.into(),

@@ -1,14 +1,17 @@
-//! The exact distribution of a block, path by path: for small chains, and to check everything else.
+//! The exact distribution of a released walk, path by path: for small chains, and to check everything
+//! else.
 
-use super::BlockMechanism;
+use super::Sampler;
 use super::reach::Frontier;
-use super::release::{BlockWorkspace, Keep, Layer};
+use super::release::{Keep, Layer};
 use crate::chain::StateId;
 use crate::mechanism::exponential::Weighed;
+use crate::mechanism::{Mechanism, Workspace};
 
-impl BlockMechanism {
-    /// Every block that can be released, in order, with the logarithm of the probability with which
-    /// it is drawn, rounded messages and all.
+impl Mechanism {
+    /// Every walk that can be released for these real states, after `previous` was, with the logarithm
+    /// of its probability. In blocks it is one block, with the probability with which it is drawn,
+    /// rounded messages and all.
     ///
     /// # Panics
     ///
@@ -19,16 +22,24 @@ impl BlockMechanism {
     /// The number of paths, which grows exponentially with their length.
     #[must_use]
     pub fn log_law(&self, previous: StateId, reals: &[StateId]) -> Vec<(Vec<StateId>, f64)> {
-        let most = self.length.most_steps().get() as usize;
-        assert!(reals.len() <= most, "{} steps in a block of {most}", reals.len());
-        let mut space = BlockWorkspace::default();
-        let layers = self.layers(&Frontier::at(previous), reals, None, Keep::All, &mut space);
+        let mut space = Workspace::default();
+        let block = self.sampler().map(|sampler| {
+            sampler.check_length(reals);
+            let start = Frontier::at(previous);
+            (sampler, sampler.layers(&start, reals, None, Keep::All, &mut space))
+        });
         let mut paths = vec![(Vec::new(), 0.0)];
-        for (&real, layer) in reals.iter().zip(&layers[1..]) {
+        for (t, &real) in reals.iter().enumerate() {
             let longer = paths.iter().flat_map(|(path, log)| {
                 let last = path.last().copied().unwrap_or(previous);
-                let choices = self.log_choices(last, real, layer, &mut space);
-                let extended = choices.into_iter().map(|(y, choice)| {
+                let choices = match &block {
+                    None => self.log_kernel(last, real),
+                    Some((sampler, layers)) => {
+                        sampler.log_choices(last, real, &layers[t + 1], &mut space)
+                    }
+                };
+                let successors = self.model().chain().successors(last).iter();
+                let extended = successors.zip(choices).map(|(&y, choice)| {
                     let path: Vec<StateId> = path.iter().copied().chain([y]).collect();
                     (path, log + choice)
                 });
@@ -38,17 +49,19 @@ impl BlockMechanism {
         }
         paths
     }
+}
 
+impl Sampler<'_> {
     fn log_choices(
         &self,
         previous: StateId,
         real: StateId,
         layer: &Layer,
-        space: &mut BlockWorkspace,
-    ) -> Vec<(StateId, f64)> {
+        space: &mut Workspace,
+    ) -> Vec<f64> {
         self.fill_candidates(previous, real, layer, space);
-        let denominator = self.scale.denominator() as f64;
-        let candidates = space.candidates();
+        let denominator = self.mechanism.scale(previous).denominator() as f64;
+        let candidates = &space.block.candidates;
         let largest = candidates.iter().map(|candidate| candidate.weight.exponent()).max();
         let largest = largest.expect("every state has a successor");
         let log = |candidate: &Weighed| {
@@ -57,7 +70,6 @@ impl BlockMechanism {
         let logs: Vec<f64> = candidates.iter().map(log).collect();
         let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let log_total = most + logs.iter().map(|l| (l - most).exp()).sum::<f64>().ln();
-        let successors = self.model().chain().successors(previous).iter().copied();
-        successors.zip(logs.into_iter().map(|l| l - log_total)).collect()
+        logs.into_iter().map(|l| l - log_total).collect()
     }
 }

@@ -37,10 +37,11 @@
 //!
 //! A test compares messages with sums in whole numbers of several hundred bits.
 
+use super::BlockLength;
 use super::powers::Powers;
 use super::weight::{Product, Weight};
-use super::{BlockLength, CostScale};
 use crate::chain::{Chain, StateId};
+use crate::mechanism::CostScale;
 use crate::model::Model;
 use crate::nats::Nats;
 
@@ -134,7 +135,7 @@ fn weighted_sum(states: &[StateId], factors: &[f64], weights: &[f64]) -> f64 {
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
-impl super::BlockMechanism {
+impl super::Sampler<'_> {
     /// The messages of the states `from`, written to `out` in order, when the real walk comes to
     /// `real` next. `after` has the messages of the states `to`, in order, among which are all
     /// successors of `from`.
@@ -156,7 +157,7 @@ impl super::BlockMechanism {
             self.metric().fill(real, to, real, &mut space.distances);
             let MessageSpace { moves, distances, .. } = space;
             for ((y, &message), d) in to.iter().zip(after).zip(distances) {
-                let power = self.arithmetic.distances.power(d.units());
+                let power = self.blocks.arithmetic.distances.power(d.units());
                 moves[y.index()] = power.times(message.into());
             }
             let units = space.bring_to_common_units(to);
@@ -175,12 +176,12 @@ impl super::BlockMechanism {
     fn message(&self, z: StateId, units: i64, space: &mut MessageSpace) -> Weight {
         let chain = self.model().chain();
         let (candidates, row) = (chain.successors(z), chain.row(z));
-        let factors = &self.arithmetic.plain_transitions[row.clone()];
+        let factors = &self.blocks.arithmetic.plain_transitions[row.clone()];
         let sum = weighted_sum(candidates, factors, &space.plain_moves);
         if sum >= LEAST_SUM {
             return Weight::new(sum, units);
         }
-        let transitions = &self.arithmetic.transitions[row];
+        let transitions = &self.blocks.arithmetic.transitions[row];
         space.terms.clear();
         let terms = candidates.iter().zip(transitions);
         let moves = &space.moves;
@@ -202,8 +203,8 @@ impl super::BlockMechanism {
         self.metric().fill(z, candidates, real, &mut space.distances);
         let MessageSpace { moves, plain_moves, distances, factors, terms } = space;
         terms.clear();
-        let transitions = &self.arithmetic.transitions[chain.row(z)];
-        let powers = distances.iter().map(|d| self.arithmetic.distances.power(d.units()));
+        let transitions = &self.blocks.arithmetic.transitions[chain.row(z)];
+        let powers = distances.iter().map(|d| self.blocks.arithmetic.distances.power(d.units()));
         terms.extend(powers.zip(transitions).map(|(power, &own)| power.times(own)));
         factors.clear();
         factors.extend(terms.iter().map(|power| power.over(0)));
@@ -236,12 +237,11 @@ mod tests {
 
     use num_bigint::BigUint;
 
-    use super::super::BlockMechanism;
     use super::super::reach::Frontier;
-    use super::super::release::{BlockWorkspace, Keep};
+    use super::super::release::Keep;
     use super::*;
     use crate::chain::{ChainBuilder, Entries};
-    use crate::mechanism::{ChainWeight, Design, Distance, Rule};
+    use crate::mechanism::{ChainWeight, Design, Distance, Mechanism, Rule, Workspace};
     use crate::random::exp_enclosure;
 
     /// Every state leads to every other, with entries over as many powers of ten.
@@ -301,9 +301,10 @@ mod tests {
                     Design { distance, rule: Rule::Exponential, chain_weight: ChainWeight::HALF };
                 let (model, eta) = (model.clone(), eta.parse().unwrap());
                 let length = BlockLength::WHOLE;
-                let blocks = BlockMechanism::with_scale(model, design, eta, length).unwrap();
+                let made = Mechanism::in_blocks_with_scale(model, design, eta, length).unwrap();
+                let (blocks, scale) = (made.sampler().unwrap(), made.scale(StateId::new(0)));
                 let slack = states as u64 + 16;
-                let mut space = BlockWorkspace::default();
+                let mut space = Workspace::default();
                 let start = Frontier::at(StateId::new(0));
                 let layers = blocks.layers(&start, &reals, None, Keep::All, &mut space);
                 for (t, pair) in layers.windows(2).enumerate().skip(1) {
@@ -318,10 +319,10 @@ mod tests {
                             .zip(distances)
                             .map(|((y, &w), d)| {
                                 let place = next.states.binary_search(y).unwrap();
-                                (blocks.scale.cost(d, w), next.messages[place])
+                                (scale.cost(d, w), next.messages[place])
                             })
                             .collect();
-                        let denominator = blocks.scale.denominator();
+                        let denominator = scale.denominator();
                         assert!(
                             agrees(&terms, message, slack, denominator),
                             "{states} states, {distance}, step {t}"

@@ -66,7 +66,7 @@
 //! paid at most once for each state that is replaced by one at a positive distance: `b` times for b
 //! substitutions, `⌊ρ/m⌋` times for a radius ρ, with `m` the smallest positive symmetric distance; and
 //! at most once for a block that is the whole walk. That many times `4(L−1)δ` is taken off ε before
-//! η is computed ([`BlockMechanism::rounding_cost`]). It is of the order of 10⁻¹².
+//! η is computed ([`Blocks::rounding_cost`]). It is of the order of 10⁻¹².
 
 mod enumerate;
 pub mod messages;
@@ -82,17 +82,16 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-pub use release::BlockWorkspace;
+pub(super) use release::BlockSpace;
 pub(super) use weight::Weight;
 
 use super::promise::{Epsilon, Promise, Unit};
-use super::scale::{self, CostScale, ScaleError};
-use super::{Design, Distance, Mechanism, Rule, cell};
+use super::scale::{self, ScaleError};
+use super::{Design, Mechanism, Rule, Workspace, cell};
 use crate::chain::StateId;
 use crate::distance::Metric;
 use crate::model::Model;
 use crate::nats::Nats;
-use crate::random::ExpCoin;
 use crate::rational::Rational;
 use messages::Arithmetic;
 
@@ -187,132 +186,21 @@ pub enum BlockError {
     },
 }
 
-/// The exponential rule on blocks of steps: gives the exact distribution of a block, and draws it.
-///
-/// ```
-/// use std::sync::Arc;
-/// use veilwalk::mechanism::{BlockMechanism, Design};
-/// use veilwalk::{Chain, Model, Preset, Promise, Rule};
-///
-/// let model = Arc::new(Model::new(Chain::credit())?);
-/// let promise = Promise::within_radius("3.5".parse()?, "3.5".parse()?);
-/// let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
-/// let blocks = BlockMechanism::new(model.clone(), design, promise, "5".parse()?)?;
-/// assert!(blocks.rounding_cost() < 1e-11);
-///
-/// // From B, with the real walk staying at B for two steps: every path, with its probability.
-/// let b = model.chain().require("B")?;
-/// let likeliest = blocks.log_law(b, &[b, b]).into_iter().max_by(|p, q| p.1.total_cmp(&q.1));
-/// assert_eq!(likeliest.unwrap().0, [b, b]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone)]
-pub struct BlockMechanism {
-    /// The same costs, one step at a time.
-    steps: Mechanism,
-    scale: CostScale,
+/// What a mechanism that releases several steps together has beyond one that does not.
+pub struct Blocks {
     length: BlockLength,
-    arithmetic: Arc<Arithmetic>,
-    coin: ExpCoin,
-    /// What rounding costs, in units of 2⁻⁶⁰.
+    arithmetic: Arithmetic,
+    /// What rounding costs in each block that pays for it, and what was taken off ε for all of them, in
+    /// units of 2⁻⁶⁰.
+    block_cost: u128,
     cost: u128,
 }
 
-impl BlockMechanism {
-    /// The mechanism of this design that keeps this promise, in blocks of this length.
-    ///
-    /// With blocks of one step it is the [`Mechanism`] of the same design; for cells, at half of what
-    /// is allowed.
-    ///
-    /// # Errors
-    ///
-    /// If the rule is not the exponential one, no scale keeps the promise on this chain, cells would
-    /// need too much memory, or the scale is beyond all reason.
-    pub fn new(
-        model: Arc<Model>,
-        design: Design,
-        promise: Promise,
-        length: BlockLength,
-    ) -> Result<Self, BlockError> {
-        if design.rule != Rule::Exponential {
-            return Err(BlockError::Rule(design.rule));
-        }
-        model.require_tables().map_err(ScaleError::from)?;
-        let cost = messages::block_cost(model.chain(), length);
-        let cost = cost.saturating_mul(times_paid(&model, promise.unit, length));
-        let left = left_of(promise.epsilon.value(), cost).ok_or_else(|| {
-            let cost = cost as f64 / messages::COST_UNITS;
-            BlockError::RoundingTakesAll { promise, length, cost }
-        })?;
-        let kept = Promise { epsilon: left, unit: promise.unit };
-        let eta = match length.most_steps().get() {
-            1 if design.distance.nearest().is_none() => scale::theorem_scale(&model, design, kept)?,
-            _ => scale::scale_at(&model, design, kept, 2)?,
-        };
-        let mut made = Self::with_scale(model.clone(), design, eta, length)?;
-        if let (Some(nearest), Unit::Substitutions(_)) = (design.distance.nearest(), promise.unit) {
-            let cells = model.cells(nearest).map_err(ScaleError::from)?.clone();
-            made.steps.metric = Arc::new(cell::BySubstitution(cells));
-        }
-        made.steps.promise = Some(promise);
-        made.cost = cost;
-        Ok(made)
-    }
-
-    /// The mechanism of this design with a scale of the caller's choice. It makes no promise of its
-    /// own.
-    ///
-    /// # Errors
-    ///
-    /// If the rule is not the exponential one, the chain is too large for a table, cells would need
-    /// too much memory, or the scale is beyond all reason.
-    pub fn with_scale(
-        model: Arc<Model>,
-        design: Design,
-        eta: Rational,
-        length: BlockLength,
-    ) -> Result<Self, BlockError> {
-        if design.rule != Rule::Exponential {
-            return Err(BlockError::Rule(design.rule));
-        }
-        model.require_tables().map_err(ScaleError::from)?;
-        let steps = Mechanism::with_scale(model, design, eta).map_err(ScaleError::from)?;
-        // One scale for all states.
-        let scale = steps.scale(StateId::new(0));
-        let arithmetic = Arithmetic::new(steps.model(), scale, length);
-        let arithmetic = Arc::new(arithmetic.ok_or(BlockError::TooSteep { length })?);
-        let coin = ExpCoin::new(scale.denominator());
-        Ok(Self { steps, scale, length, arithmetic, coin, cost: 0 })
-    }
-
-    /// The model it works on.
-    #[must_use]
-    pub fn model(&self) -> &Arc<Model> {
-        self.steps.model()
-    }
-
-    /// Its choices.
-    #[must_use]
-    pub fn design(&self) -> Design {
-        self.steps.design()
-    }
-
-    /// What it promises, if it was made to a promise.
-    #[must_use]
-    pub fn promise(&self) -> Option<Promise> {
-        self.steps.promise()
-    }
-
+impl Blocks {
     /// How many steps are released together.
     #[must_use]
     pub fn length(&self) -> BlockLength {
         self.length
-    }
-
-    /// The scale η in force, for every last released state.
-    #[must_use]
-    pub fn scale(&self) -> CostScale {
-        self.scale
     }
 
     /// What was taken off the promised ε for the rounding of messages, before η was computed. Zero
@@ -325,18 +213,132 @@ impl BlockMechanism {
     /// By how much rounding can move the logarithm of any block's probability: `2(L−1)δ`.
     #[must_use]
     pub fn log_law_error(&self) -> f64 {
-        let cost = messages::block_cost(self.model().chain(), self.length);
-        cost as f64 / messages::COST_UNITS / 2.0
+        self.block_cost as f64 / messages::COST_UNITS / 2.0
+    }
+}
+
+impl fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blocks").field("length", &self.length).finish_non_exhaustive()
+    }
+}
+
+/// Draws the blocks of a mechanism that has them.
+#[derive(Clone, Copy)]
+pub(super) struct Sampler<'m> {
+    mechanism: &'m Mechanism,
+    blocks: &'m Blocks,
+}
+
+impl Sampler<'_> {
+    fn model(&self) -> &Model {
+        &self.mechanism.model
     }
 
-    /// Thirty-two bytes that differ whenever chain, design, scale, blocks or the version of the sampler do.
-    #[must_use]
-    pub fn fingerprint(&self) -> [u8; 32] {
-        let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 block mechanism v2");
-        hasher.update(&self.steps.fingerprint());
-        hasher.update(&[u8::from(matches!(self.length, BlockLength::Whole { .. }))]);
-        hasher.update(&self.length.most_steps().get().to_le_bytes());
-        *hasher.finalize().as_bytes()
+    fn metric(&self) -> &dyn Metric {
+        &*self.mechanism.metric
+    }
+
+    /// Whether the distance of a candidate is the same whatever the last released state.
+    fn distance_ignores_previous(&self) -> bool {
+        self.mechanism.design.distance.nearest().is_none()
+    }
+
+    fn check_length(&self, reals: &[StateId]) {
+        let most = self.blocks.length.most_steps().get() as usize;
+        assert!(reals.len() <= most, "{} steps in a block of {most}", reals.len());
+    }
+}
+
+impl Mechanism {
+    /// The mechanism of this design that keeps this promise, and releases so many steps together.
+    ///
+    /// With blocks of one step it is the mechanism that [`Mechanism::new`] makes of the same design;
+    /// for cells, at half of what is allowed.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, Rule};
+    ///
+    /// let model = Arc::new(Model::new(Chain::credit())?);
+    /// let promise = Promise::within_radius("3.5".parse()?, "3.5".parse()?);
+    /// let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
+    /// let mechanism = Mechanism::in_blocks(model.clone(), design, promise, "5".parse()?)?;
+    /// assert!(mechanism.blocks().unwrap().rounding_cost() < 1e-11);
+    ///
+    /// // From B, with the real walk staying at B for two steps: every path, with its probability.
+    /// let b = model.chain().require("B")?;
+    /// let likeliest = mechanism.log_law(b, &[b, b]).into_iter().max_by(|p, q| p.1.total_cmp(&q.1));
+    /// assert_eq!(likeliest.unwrap().0, [b, b]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the rule is not the exponential one, no scale keeps the promise on this chain, cells would
+    /// need too much memory, or the scale is beyond all reason.
+    pub fn in_blocks(
+        model: Arc<Model>,
+        design: Design,
+        promise: Promise,
+        length: BlockLength,
+    ) -> Result<Self, BlockError> {
+        refuse_unless_in_blocks(&model, design)?;
+        let cost = messages::block_cost(model.chain(), length);
+        let cost = cost.saturating_mul(times_paid(&model, promise.unit, length));
+        let left = left_of(promise.epsilon.value(), cost).ok_or_else(|| {
+            let cost = cost as f64 / messages::COST_UNITS;
+            BlockError::RoundingTakesAll { promise, length, cost }
+        })?;
+        let kept = Promise { epsilon: left, unit: promise.unit };
+        let eta = match length.most_steps().get() {
+            1 if design.distance.nearest().is_none() => scale::theorem_scale(&model, design, kept)?,
+            _ => scale::scale_at(&model, design, kept, 2)?,
+        };
+        let mut made = Self::drawn_in_blocks(model.clone(), design, eta, length, cost)?;
+        if let (Some(nearest), Unit::Substitutions(_)) = (design.distance.nearest(), promise.unit) {
+            let cells = model.cells(nearest).map_err(ScaleError::from)?.clone();
+            made.metric = Arc::new(cell::BySubstitution(cells));
+        }
+        made.promise = Some(promise);
+        Ok(made)
+    }
+
+    /// The same with a scale of the caller's choice. It makes no promise of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the rule is not the exponential one, the chain is too large for a table, cells would need
+    /// too much memory, or the scale is beyond all reason.
+    pub fn in_blocks_with_scale(
+        model: Arc<Model>,
+        design: Design,
+        eta: Rational,
+        length: BlockLength,
+    ) -> Result<Self, BlockError> {
+        refuse_unless_in_blocks(&model, design)?;
+        Self::drawn_in_blocks(model, design, eta, length, 0)
+    }
+
+    fn drawn_in_blocks(
+        model: Arc<Model>,
+        design: Design,
+        eta: Rational,
+        length: BlockLength,
+        cost: u128,
+    ) -> Result<Self, BlockError> {
+        let block_cost = messages::block_cost(model.chain(), length);
+        let mut made = Self::with_scale(model, design, eta).map_err(ScaleError::from)?;
+        // One scale for all states.
+        let scale = made.scale(StateId::new(0));
+        let arithmetic = Arithmetic::new(made.model(), scale, length);
+        let arithmetic = arithmetic.ok_or(BlockError::TooSteep { length })?;
+        made.blocks = Some(Arc::new(Blocks { length, arithmetic, block_cost, cost }));
+        Ok(made)
+    }
+
+    pub(super) fn sampler(&self) -> Option<Sampler<'_>> {
+        Some(Sampler { mechanism: self, blocks: self.blocks()? })
     }
 
     /// The costs of the successors of `previous`, in nats, for analysis.
@@ -344,48 +346,33 @@ impl BlockMechanism {
         &self,
         previous: StateId,
         real: StateId,
-        space: &mut super::Workspace,
+        space: &mut Workspace,
         out: &mut Vec<f64>,
     ) {
-        self.steps.fill_costs(previous, real, self.scale, space);
-        let per_unit = 1.0 / self.scale.denominator() as f64;
+        let scale = self.scale(previous);
+        self.fill_costs(previous, real, scale, space);
+        let per_unit = 1.0 / scale.denominator() as f64;
         out.clear();
         out.extend(space.costs.iter().map(|&cost| cost as f64 * per_unit));
     }
 
     /// What the distance from a real state costs, for every released one, in nats. For distances
-    /// that ignore the last released state.
+    /// that ignore the last released state, and one scale for all.
     pub(crate) fn distance_costs_in_nats(&self, real: StateId) -> Vec<f64> {
         let states: Vec<StateId> = self.model().chain().states().collect();
         let mut distances = vec![Nats::ZERO; states.len()];
-        self.metric().fill(real, &states, real, &mut distances);
-        let per_unit = 1.0 / self.scale.denominator() as f64;
-        let cost = |d| self.scale.cost(d, Nats::ZERO) as f64 * per_unit;
-        distances.into_iter().map(cost).collect()
-    }
-
-    /// Whether a replaced state changes costs by so much for each nat, whatever the unit.
-    pub(crate) fn cost_goes_by_nats(&self) -> bool {
-        self.design().distance != Distance::Hamming
-    }
-
-    /// Whether the distance of a candidate is the same whatever the last released state.
-    fn distance_ignores_previous(&self) -> bool {
-        self.design().distance.nearest().is_none()
-    }
-
-    fn metric(&self) -> &dyn Metric {
-        &*self.steps.metric
+        self.metric.fill(real, &states, real, &mut distances);
+        let scale = self.scale(real);
+        let per_unit = 1.0 / scale.denominator() as f64;
+        distances.into_iter().map(|d| scale.cost(d, Nats::ZERO) as f64 * per_unit).collect()
     }
 }
 
-impl fmt::Debug for BlockMechanism {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BlockMechanism")
-            .field("steps", &self.steps)
-            .field("length", &self.length)
-            .finish_non_exhaustive()
+fn refuse_unless_in_blocks(model: &Model, design: Design) -> Result<(), BlockError> {
+    if design.rule != Rule::Exponential {
+        return Err(BlockError::Rule(design.rule));
     }
+    Ok(model.require_tables().map_err(ScaleError::from)?)
 }
 
 /// In how many blocks adjacent walks can differ by more than states at distance zero.
@@ -427,7 +414,7 @@ fn left_of(epsilon: Rational, cost: u128) -> Option<Epsilon> {
 mod tests {
     use super::*;
     use crate::chain::Chain;
-    use crate::mechanism::{ChainWeight, Preset};
+    use crate::mechanism::{ChainWeight, Distance, Preset};
 
     fn design(distance: Distance) -> Design {
         Design { distance, rule: Rule::Exponential, chain_weight: ChainWeight::ZERO }
@@ -463,8 +450,8 @@ mod tests {
             let promise = Promise { epsilon: "1".parse().unwrap(), unit };
             let length = length.parse().unwrap();
             let made =
-                BlockMechanism::new(model.clone(), design(Distance::Symmetric), promise, length);
-            made.unwrap().rounding_cost()
+                Mechanism::in_blocks(model.clone(), design(Distance::Symmetric), promise, length);
+            made.unwrap().blocks().unwrap().rounding_cost()
         };
         let radius = |text: &str| Unit::Radius(text.parse().unwrap());
         let states = |b: u32| Unit::Substitutions(b.try_into().unwrap());
@@ -483,9 +470,9 @@ mod tests {
         let model = Arc::new(Model::new(Chain::credit()).unwrap());
         let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
         let five: BlockLength = "5".parse().unwrap();
-        let error = BlockMechanism::new(model.clone(), Preset::Sharp.design(), promise, five);
+        let error = Mechanism::in_blocks(model.clone(), Preset::Sharp.design(), promise, five);
         assert!(error.unwrap_err().to_string().contains("permute-and-flip"));
-        let steep = BlockMechanism::with_scale(
+        let steep = Mechanism::in_blocks_with_scale(
             model.clone(),
             design(Distance::Symmetric),
             Rational::whole(1 << 30),
@@ -493,7 +480,7 @@ mod tests {
         );
         assert!(matches!(steep, Err(BlockError::TooSteep { .. })));
         let tiny = Promise::for_substitutions("1e-15".parse().unwrap(), 1.try_into().unwrap());
-        let error = BlockMechanism::new(model, design(Distance::Hamming), tiny, five).unwrap_err();
+        let error = Mechanism::in_blocks(model, design(Distance::Hamming), tiny, five).unwrap_err();
         assert!(matches!(error, BlockError::RoundingTakesAll { .. }), "{error}");
     }
 
@@ -504,8 +491,8 @@ mod tests {
         let promise = Promise::for_substitutions("1".parse().unwrap(), 1.try_into().unwrap());
         let eta = |distance, length: &str| {
             let length = length.parse().unwrap();
-            let made = BlockMechanism::new(model.clone(), design(distance), promise, length);
-            made.unwrap().scale().eta().as_f64()
+            let made = Mechanism::in_blocks(model.clone(), design(distance), promise, length);
+            made.unwrap().scale(StateId::new(0)).eta().as_f64()
         };
         assert_eq!(eta(Distance::Hamming, "1"), 1.0);
         let two = eta(Distance::Hamming, "2");

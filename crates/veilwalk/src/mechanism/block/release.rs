@@ -8,24 +8,24 @@
 
 use std::sync::Arc;
 
-use super::BlockMechanism;
 use super::messages::MessageSpace;
 use super::reach::Frontier;
 use super::weight::Weight;
+use super::{BlockLength, Sampler};
 use crate::chain::StateId;
 use crate::mechanism::exponential::{self, Weighed};
+use crate::mechanism::{Mechanism, Workspace};
 use crate::nats::Nats;
 use crate::random::Words;
 
-/// Working space for blocks, so that most of it is allocated once.
+/// What blocks need of a [`Workspace`] beyond what steps do.
 #[derive(Clone, Debug, Default)]
-pub struct BlockWorkspace {
+pub(in crate::mechanism) struct BlockSpace {
     segment: Option<usize>,
     messages: MessageSpace,
     marks: Vec<bool>,
-    distances: Vec<Nats>,
-    candidates: Vec<Weighed>,
-    halvings: Vec<u32>,
+    /// The candidates with their costs and weights, as filled last.
+    pub(super) candidates: Vec<Weighed>,
 }
 
 /// The states that can be reached at a step, with their messages.
@@ -52,10 +52,7 @@ impl Layer {
     }
 }
 
-impl BlockWorkspace {
-    /// Up to this many bytes of messages, a block is one segment.
-    const KEPT_BYTES: usize = 64 << 20;
-
+impl Workspace {
     /// Working space that cuts every block into segments of this many steps, to trade time for
     /// memory by hand. The default cuts blocks of more than 64 MiB of messages, at the square root
     /// of their length.
@@ -66,63 +63,76 @@ impl BlockWorkspace {
     #[must_use]
     pub fn with_segments(steps: usize) -> Self {
         assert!(steps > 0, "a segment has at least one step");
-        Self { segment: Some(steps), ..Self::default() }
+        let mut space = Self::default();
+        space.block.segment = Some(steps);
+        space
     }
+}
+
+impl BlockSpace {
+    /// Up to this many bytes of messages, a block is one segment.
+    const KEPT_BYTES: usize = 64 << 20;
 
     fn segment(&self, steps: usize, states: usize) -> usize {
         let fits = steps.saturating_mul(states * size_of::<Weight>()) <= Self::KEPT_BYTES;
         let chosen = if fits { steps } else { (steps as f64).sqrt().ceil() as usize };
         self.segment.unwrap_or(chosen).clamp(1, steps)
     }
-
-    /// The candidates with their costs and weights, as filled last.
-    pub(super) fn candidates(&self) -> &[Weighed] {
-        &self.candidates
-    }
 }
 
-impl BlockMechanism {
-    /// Draws a block: one released state for each real one, the first a successor of `previous`.
+impl Mechanism {
+    /// Appends to `out` what is released for these real states after `previous` was, step by step or
+    /// in blocks: the first block begins with the first of them.
     ///
     /// # Panics
     ///
-    /// If there are more real states than a block has steps.
+    /// If walks are released as a whole, and there are more real states than that allows for.
     ///
     /// # Complexity
     ///
-    /// The transitions out of the states that can be reached, added up over the steps; twice that
-    /// for blocks that are cut into segments.
-    pub fn release(
+    /// In blocks, the transitions out of the states that can be reached, added up over the steps;
+    /// twice that for blocks that are cut into segments.
+    pub fn release_after(
         &self,
-        previous: StateId,
+        mut previous: StateId,
         reals: &[StateId],
         words: &mut impl Words,
-        space: &mut BlockWorkspace,
-    ) -> Vec<StateId> {
-        let mut released = Vec::with_capacity(reals.len());
-        self.release_into(previous, reals, words, space, &mut released);
-        released
-    }
-
-    /// The same, appended to `out`.
-    ///
-    /// # Panics
-    ///
-    /// If there are more real states than a block has steps.
-    pub fn release_into(
-        &self,
-        previous: StateId,
-        reals: &[StateId],
-        words: &mut impl Words,
-        space: &mut BlockWorkspace,
+        space: &mut Workspace,
         out: &mut Vec<StateId>,
     ) {
-        let most = self.length.most_steps().get() as usize;
-        assert!(reals.len() <= most, "{} steps in a block of {most}", reals.len());
+        let Some(sampler) = self.sampler() else {
+            for &real in reals {
+                previous = self.step(previous, real, words, space);
+                out.push(previous);
+            }
+            return;
+        };
+        let together = match sampler.blocks.length {
+            BlockLength::Steps(steps) => steps.get() as usize,
+            BlockLength::Whole { .. } => reals.len().max(1),
+        };
+        for block in reals.chunks(together) {
+            sampler.release_into(previous, block, words, space, out);
+            previous = *out.last().expect("a block has a step");
+        }
+    }
+}
+
+impl Sampler<'_> {
+    /// Draws a block: one released state for each real one, the first a successor of `previous`.
+    fn release_into(
+        &self,
+        previous: StateId,
+        reals: &[StateId],
+        words: &mut impl Words,
+        space: &mut Workspace,
+        out: &mut Vec<StateId>,
+    ) {
+        self.check_length(reals);
         if reals.is_empty() {
             return;
         }
-        let segment = space.segment(reals.len(), self.model().chain().len());
+        let segment = space.block.segment(reals.len(), self.model().chain().len());
         // Where each segment starts, and the messages at its end.
         let starts = self.segment_starts(previous, reals.len(), segment, space);
         let mut ends: Vec<Option<Layer>> = vec![None; starts.len()];
@@ -147,12 +157,12 @@ impl BlockMechanism {
         previous: StateId,
         steps: usize,
         segment: usize,
-        space: &mut BlockWorkspace,
+        space: &mut Workspace,
     ) -> Vec<Frontier> {
         let mut frontier = Frontier::at(previous);
         let mut starts = vec![frontier.clone()];
         for step in 1..=(steps - 1) / segment * segment {
-            frontier.advance(self.model().chain(), &mut space.marks);
+            frontier.advance(self.model().chain(), &mut space.block.marks);
             if step % segment == 0 {
                 starts.push(frontier.clone());
             }
@@ -169,13 +179,13 @@ impl BlockMechanism {
         reals: &[StateId],
         end: Option<&Layer>,
         keep: Keep,
-        space: &mut BlockWorkspace,
+        space: &mut Workspace,
     ) -> Vec<Layer> {
         let chain = self.model().chain();
         let mut frontier = start.clone();
         let mut sets = vec![frontier.states().clone()];
         for _ in reals {
-            frontier.advance(chain, &mut space.marks);
+            frontier.advance(chain, &mut space.block.marks);
             sets.push(frontier.states().clone());
         }
         let last = sets.pop().expect("at least the start");
@@ -187,7 +197,7 @@ impl BlockMechanism {
             let mut messages = Vec::new();
             if i > 0 || keep == Keep::First {
                 let to = (&*after.states, &*after.messages);
-                self.step_back(&states, reals[i], to, &mut space.messages, &mut messages);
+                self.step_back(&states, reals[i], to, &mut space.block.messages, &mut messages);
             }
             if keep == Keep::First {
                 layers.clear();
@@ -204,21 +214,22 @@ impl BlockMechanism {
         previous: StateId,
         real: StateId,
         layer: &Layer,
-        space: &mut BlockWorkspace,
+        space: &mut Workspace,
     ) {
         let chain = self.model().chain();
         let candidates = chain.successors(previous);
         space.distances.resize(candidates.len(), Nats::ZERO);
         self.metric().fill(previous, candidates, real, &mut space.distances);
         let moves = candidates.iter().zip(space.distances.iter().zip(chain.weights(previous)));
-        space.candidates.clear();
-        space.candidates.extend(moves.map(|(&y, (&d, &w))| Weighed {
-            cost: self.scale.cost(d, w),
+        let (scale, weighed) = (self.mechanism.scale(previous), &mut space.block.candidates);
+        weighed.clear();
+        weighed.extend(moves.map(|(&y, (&d, &w))| Weighed {
+            cost: scale.cost(d, w),
             weight: layer.message(y, chain.len()),
         }));
-        let cheapest = space.candidates.iter().map(|candidate| candidate.cost).min();
+        let cheapest = weighed.iter().map(|candidate| candidate.cost).min();
         let cheapest = cheapest.expect("every state has a successor");
-        space.candidates.iter_mut().for_each(|candidate| candidate.cost -= cheapest);
+        weighed.iter_mut().for_each(|candidate| candidate.cost -= cheapest);
     }
 
     fn draw(
@@ -227,11 +238,12 @@ impl BlockMechanism {
         real: StateId,
         layer: &Layer,
         words: &mut impl Words,
-        space: &mut BlockWorkspace,
+        space: &mut Workspace,
     ) -> StateId {
         self.fill_candidates(previous, real, layer, space);
-        let BlockWorkspace { candidates, halvings, .. } = space;
-        let taken = exponential::select_weighed(candidates, &self.coin, halvings, words);
+        let Workspace { block, halvings, .. } = space;
+        let coin = &self.mechanism.scale_after(previous).coin;
+        let taken = exponential::select_weighed(&block.candidates, coin, halvings, words);
         self.model().chain().successors(previous)[taken]
     }
 }
