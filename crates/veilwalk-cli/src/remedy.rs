@@ -16,6 +16,12 @@ pub(crate) fn as_flag(remedy: Remedy) -> &'static str {
         Remedy::StateColumn => "--state-column",
         Remedy::KeepColumns => "--keep",
         Remedy::NotGrouped => "--grouped",
+        Remedy::Radius => "--radius",
+        Remedy::Substitutions => "--substitutions 1 (or more)",
+        Remedy::Rule => "--rule",
+        Remedy::ExactScale => "--calibrate exact",
+        Remedy::Blocks => "--block",
+        Remedy::AllowVacuous => "--allow-vacuous",
         _ => "another setting (see --help)",
     }
 }

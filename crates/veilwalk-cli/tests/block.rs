@@ -93,7 +93,7 @@ fn what_stands_in_for_a_name_is_told() {
 fn what_cannot_be_released_in_blocks_is_refused() {
     let folder = Folder::with("tuned.json", "{}");
     let cases: [(&str, &[&str]); 9] = [
-        ("--block 5 --mechanism paper", &["`paper`", "--mechanism exponential"]),
+        ("--block 5 --mechanism paper", &["--block", "`paper`", "`exponential`"]),
         ("--block 5 --rule permute-and-flip", &["exponential rule", "leave --rule out"]),
         ("--block 5 --calibrate exact", &["--calibrate exact", "leave it out"]),
         ("--block 5 --longest-walk 9", &["--longest-walk", "--block all"]),

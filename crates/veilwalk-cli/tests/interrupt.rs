@@ -92,7 +92,7 @@ fn a_ledger_is_left_complete() {
             files.keys().filter(|name| !expected.contains(&name.as_str())).collect();
         assert!(left.is_empty(), "{left:?} after {milliseconds} ms: {message}");
     }
-    folder.run(&["ledger", "show", "spent.ledger"]).success();
+    folder.run(["ledger", "show", "spent.ledger"]).success();
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn what_is_not_a_mechanism_file_is_refused() {
     refused(|file| file["epsilon"] = "0".into(), &["not a mechanism file", "epsilon is zero"]);
     refused(|file| file["rule"] = "best".into(), &["not a mechanism file", "\"best\""]);
     refused(|file| file["substitutions"] = 1.into(), &["one of radius_nats and substitutions"]);
-    refused(|file| file["calibration"] = "none".into(), &["neither theorem nor exact"]);
+    refused(|file| file["calibration"] = "none".into(), &["choose one of theorem, exact"]);
     let folder = tuned();
     let text = folder.read("m.json");
     let use_it = "kernel --chain credit --mechanism m.json --previous Caa --real B";

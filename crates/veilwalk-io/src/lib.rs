@@ -44,7 +44,6 @@ mod compression;
 mod early_sync;
 mod initial_file;
 mod lines;
-mod making;
 mod manifest;
 mod mechanism_file;
 mod model_file;
@@ -62,12 +61,11 @@ mod write_error;
 pub use chain_file::{read_chain, read_chain_from, write_chain};
 pub use compression::Compression;
 pub use initial_file::{read_initial, read_initial_from};
-pub use making::MakingError;
 pub use manifest::{
     BlockPart, ChainPart, Counts, CoveragePart, FinishedRelease, GuaranteePart, Hashing, Manifest,
     MechanismPart, PromisePart, ReleasePart, hash_file,
 };
-pub use mechanism_file::{MechanismFile, ScaleFrom, ScaleMismatch, ScalePart};
+pub use mechanism_file::{MechanismFile, MechanismFileError, ScaleMismatch, ScalePart};
 pub use model_file::{
     ModelProblem, chain_from_bytes, chain_to_bytes, is_model, read_model, write_model,
 };

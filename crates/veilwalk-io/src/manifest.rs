@@ -12,11 +12,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::{BlockLength, Blocks, Unit};
+use veilwalk::mechanism::{BlockLength, Blocks, Calibration, Unit};
 use veilwalk::random::SourceKind;
 use veilwalk::{Mechanism, Model, Promise, ReleaseId};
 
-use crate::mechanism_file::ScaleFrom;
 use crate::output::AtomicFile;
 use crate::read_error::{ReadError, ReadErrorKind};
 use crate::release::UnknownStates;
@@ -180,7 +179,7 @@ pub struct FinishedRelease<'a> {
     /// What it promises.
     pub promise: Promise,
     /// How its scale was found.
-    pub scale_from: ScaleFrom,
+    pub calibration: Calibration,
     /// What the promise covers.
     pub cover: &'a Cover,
     /// Where the randomness came from.
@@ -287,7 +286,7 @@ impl Manifest {
                 rule: design.rule.to_string(),
                 chain_weight: design.chain_weight.to_string(),
                 scale: Self::scales_in_force(release.mechanism),
-                calibration: release.scale_from.name().to_owned(),
+                calibration: release.calibration.name().to_owned(),
                 block: release.mechanism.blocks().map(BlockPart::of),
             },
             promise: PromisePart {

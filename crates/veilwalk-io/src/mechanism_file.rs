@@ -13,8 +13,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use veilwalk::guarantee::{CertificateError, Watch, check_certificate};
 use veilwalk::mechanism::cell::CellScale;
-use veilwalk::mechanism::{ChainWeight, Epsilon, Radius, Unit};
+use veilwalk::mechanism::{Calibration, ChainWeight, Epsilon, Radius, Unit};
 use veilwalk::rational::Rational;
 use veilwalk::{Chain, Design, Distance, Mechanism, Promise, Rule, StateId};
 
@@ -70,26 +71,6 @@ pub struct ScalePart {
     pub obtained: String,
 }
 
-/// How the scale is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScaleFrom {
-    /// By the proven formula.
-    Theorem,
-    /// The largest whose audited loss keeps the promise.
-    Exact,
-}
-
-impl ScaleFrom {
-    /// The word for it in files.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Theorem => "theorem",
-            Self::Exact => "exact",
-        }
-    }
-}
-
 /// The scales in a file that are not those of the mechanism it describes.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -119,6 +100,18 @@ pub enum ScaleMismatch {
     },
 }
 
+/// Why the mechanism in a file cannot be trusted.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum MechanismFileError {
+    /// The scales of the file are not those of its choices.
+    #[error(transparent)]
+    Mismatch(#[from] ScaleMismatch),
+    /// A scale that breaks the promise.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+}
+
 impl ScalePart {
     fn new(chain: &Chain, state: StateId, scale: &CellScale) -> Self {
         Self {
@@ -144,7 +137,7 @@ impl MechanismFile {
 
     /// Describes a mechanism; `None` if it makes no promise.
     #[must_use]
-    pub fn describing(mechanism: &Mechanism, scale_from: ScaleFrom) -> Option<Self> {
+    pub fn describing(mechanism: &Mechanism, calibration: Calibration) -> Option<Self> {
         let (promise, design) = (mechanism.promise()?, mechanism.design());
         let chain = mechanism.model().chain();
         let (radius_nats, substitutions) = match promise.unit {
@@ -162,7 +155,7 @@ impl MechanismFile {
             distance: design.distance.to_string(),
             rule: design.rule.to_string(),
             chain_weight: design.chain_weight.to_string(),
-            calibration: scale_from.name().to_owned(),
+            calibration: calibration.name().to_owned(),
             epsilon: promise.epsilon.to_string(),
             radius_nats,
             substitutions,
@@ -231,7 +224,7 @@ impl MechanismFile {
     ///
     /// A sentence, if a word or number is not one of those it may be. A file that was
     /// [read](Self::read) has been through this.
-    pub fn parts(&self) -> Result<(Design, Promise, ScaleFrom), String> {
+    pub fn parts(&self) -> Result<(Design, Promise, Calibration), String> {
         fn parsed<T: std::str::FromStr<Err: ToString>>(
             field: &str,
             text: &str,
@@ -249,12 +242,25 @@ impl MechanismFile {
             _ => return Err("it has to have one of radius_nats and substitutions".to_owned()),
         };
         let epsilon = parsed::<Epsilon>("epsilon", &self.epsilon)?;
-        let scale_from = match self.calibration.as_str() {
-            "theorem" => ScaleFrom::Theorem,
-            "exact" => ScaleFrom::Exact,
-            other => return Err(format!("calibration: {other:?} is neither theorem nor exact")),
-        };
-        Ok((design, Promise { epsilon, unit }, scale_from))
+        let calibration = parsed::<Calibration>("calibration", &self.calibration)?;
+        Ok((design, Promise { epsilon, unit }, calibration))
+    }
+
+    /// Does not trust the file: its scales have to be those of the mechanism that was made of its
+    /// choices, and where that is quick, every kernel is held against the promise as well.
+    ///
+    /// # Errors
+    ///
+    /// If they are not, or the promise is broken, or the watcher asks to stop.
+    pub fn check(&self, mechanism: &Mechanism, watch: Watch<'_>) -> Result<(), MechanismFileError> {
+        const QUICK: u64 = 20_000_000;
+        self.compare_scales(mechanism)?;
+        let chain = mechanism.model().chain();
+        let (states, transitions) = (chain.len() as u64, chain.transitions() as u64);
+        if mechanism.certificate().is_some() && states * states * transitions <= QUICK {
+            check_certificate(mechanism, watch)?;
+        }
+        Ok(())
     }
 
     /// Holds the scales of the file against those of the mechanism made of its choices.

@@ -10,15 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use thiserror::Error;
-use veilwalk::analysis::tune::name_of;
 use veilwalk::guarantee::{Cover, Watch};
-use veilwalk::mechanism::{BlockError, BlockLength, Unit};
+use veilwalk::mechanism::{BlockError, BlockLength, Calibration, Unit};
 use veilwalk::remedy::Remedy;
+use veilwalk::request::{Base, Request, RequestError};
 use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, ReleaseId, StateId};
 
-use crate::making::MakingError;
 use crate::manifest::{BlockPart, Counts, CoveragePart, GuaranteePart, Manifest, hash_file};
-use crate::mechanism_file::ScaleFrom;
 use crate::output::directory_of;
 use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::row_text::OWN_COLUMNS;
@@ -271,7 +269,7 @@ enum Contradiction {
     #[error("the manifest calls the mechanism {0}, and its choices are not those")]
     Name(String),
     #[error(transparent)]
-    Making(#[from] MakingError),
+    Request(#[from] RequestError),
     #[error(transparent)]
     Block(#[from] BlockError),
 }
@@ -304,18 +302,16 @@ fn recompute(
         _ => return Err(Contradiction::Unit),
     };
     let promise = Promise { epsilon: parsed(&promised.epsilon)?, unit };
-    let scale_from = ScaleFrom::named(&told.calibration).ok_or_else(|| {
-        let name = &told.calibration;
-        Contradiction::Word(format!("{name:?} is no way of finding a scale; theorem and exact are"))
-    })?;
+    let mut request = Request::new(Base::Tuned(design), promise);
+    request.calibration = Some(parsed::<Calibration>(&told.calibration)?);
     let mechanism = match &told.block {
-        None => scale_from.make(model, design, promise, watch)?.0,
+        None => request.make(model, watch)?.mechanism,
         Some(block) => {
             let length = match (parsed(&block.length)?, block.longest_walk) {
                 (BlockLength::Whole { .. }, Some(longest)) => BlockLength::Whole { longest },
                 (length, _) => length,
             };
-            Mechanism::in_blocks(model.clone(), design, promise, length)?
+            Arc::new(Mechanism::in_blocks(model.clone(), design, promise, length)?)
         }
     };
     let scale = Manifest::scales_in_force(&mechanism);
@@ -330,7 +326,7 @@ fn recompute(
         None => "none".to_owned(),
     };
     agree("rounding cost", rounding(&told.block), rounding(&block))?;
-    let named = name_of(design, unit).map(|preset| preset.name());
+    let named = Preset::of(design, unit).map(|preset| preset.name());
     let known = Preset::NAMES.iter().any(|(name, _)| *name == told.name);
     if known && named != Some(told.name.as_str()) {
         return Err(Contradiction::Name(told.name.clone()));

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use veilwalk::chain::{ChainBuilder, Entries, Grid, Initial};
 use veilwalk::distance::Nearest;
 use veilwalk::guarantee::unwatched;
-use veilwalk::mechanism::cell::Calibration;
+use veilwalk::mechanism::Calibration;
 use veilwalk::model::Certified;
 use veilwalk::session::Releaser;
 use veilwalk::{

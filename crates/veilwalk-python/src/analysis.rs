@@ -5,10 +5,10 @@ use serde_json::json;
 use veilwalk::analysis::block_plan::{BlockFindings, BlockPlan, Exactness};
 use veilwalk::analysis::compare::{Basis, Comparison, Setting};
 use veilwalk::analysis::plan::{Effort, Plan};
-use veilwalk::analysis::tune::{Aim, Evaluated, Question, WalksFrom, tune as best};
+use veilwalk::analysis::tune::{Aim, Question, WalksFrom, tune as best};
 use veilwalk::analysis::{Inquiry, Origin, Progress, usual_levels};
 use veilwalk::guarantee;
-use veilwalk::mechanism::{Epsilon, Radius, Unit};
+use veilwalk::mechanism::{Epsilon, Radius};
 use veilwalk::{Preset, Start, StateId};
 use veilwalk_io::UnknownStates;
 
@@ -62,15 +62,15 @@ pub(crate) fn analyze(
     longest_walk: Option<u64>,
     unknown_state: &Bound<'_, PyAny>,
 ) -> PyResult<(String, usize)> {
-    mechanism.mechanism.model().require_tables().map_err(parameter_error)?;
+    mechanism.made.mechanism.model().require_tables().map_err(parameter_error)?;
     let (origin, start) = starts(chain, start, released_start)?;
     let unknown = chain.labels().unknown_states(unknown_state)?;
     let real = real.map(|walks| real_walks(chain, &walks, unknown)).transpose()?;
     let states = chain.labels().chain();
     let impossible = real.iter().flatten().flat_map(|walk| walk.windows(2));
     let impossible = impossible.filter(|pair| !states.allows(pair[0], pair[1])).count();
-    let (releasing, _, _) = mechanism.releasing(py, block, longest_walk)?;
-    let levels = levels.unwrap_or_else(|| usual_levels(mechanism.mechanism.model()));
+    let releasing = mechanism.releasing(py, block, longest_walk)?.mechanism;
+    let levels = levels.unwrap_or_else(|| usual_levels(mechanism.made.mechanism.model()));
     let found = interrupt::run(py, move |stop| {
         let observer = |_: Progress| stop.flow();
         let inquiry = Inquiry {
@@ -225,41 +225,8 @@ pub(crate) fn tune(
     interrupt::run(py, move |stop| {
         let ranking = best(&model, question, &|_: Progress| stop.flow());
         let ranking = ranking.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
-        let member = |(place, m): (usize, &Evaluated)| {
-            json!({
-                "rank": place + 1,
-                "mechanism": m.preset.map(Preset::name),
-                "distance": m.design.distance.name(),
-                "rule": m.design.rule.name(),
-                "chain_weight": m.design.chain_weight.to_string(),
-                "mean_distance_nats": m.figures.mean_distance_nats,
-                "wrong_state_share": m.figures.wrong_state_share,
-                "entropy_gap_nats": m.figures.entropy_gap_nats,
-                "score": m.score,
-            })
-        };
-        let (radius, substitutions) = match promise.unit {
-            Unit::Radius(radius) => (Some(radius.to_string()), None),
-            Unit::Substitutions(count) => (None, Some(count.get())),
-        };
-        let impossible = ranking.impossible.iter();
-        let answer = json!({
-            "aim": aim.to_string(),
-            "epsilon": promise.epsilon.to_string(),
-            "radius_nats": radius,
-            "substitutions": substitutions,
-            "steps": steps,
-            "chain": model.hash().to_string(),
-            "real_entropy_nats": ranking.real_entropy_nats,
-            "ranking": ranking.members.iter().enumerate().map(member).collect::<Vec<_>>(),
-            "screening_steps": ranking.screening_steps,
-            "screened_out":
-                ranking.screened_out.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "thinned": ranking.thinned,
-            "impossible": impossible
-                .map(|(design, why)| json!({"design": design.to_string(), "why": why.to_string()}))
-                .collect::<Vec<_>>(),
-        });
+        let mut answer = to_value(&ranking)?;
+        answer["chain"] = model.hash().to_string().into();
         Ok::<_, PyErr>(answer.to_string())
     })
 }

@@ -2,13 +2,14 @@
 //!
 //! What was asked for is kept in words: another process makes the same mechanism of them.
 
+use std::fmt::Display;
 use std::num::NonZeroU32;
+use std::str::FromStr;
 
 use pyo3::prelude::*;
-use veilwalk::distance::Cells;
 use veilwalk::mechanism::{BlockLength, Epsilon, Radius, Unit};
-use veilwalk::{Chain, Design, Preset, Promise, Rule};
-use veilwalk_io::ScaleFrom;
+use veilwalk::request::{Base, Request};
+use veilwalk::{Design, Preset, Promise};
 
 use crate::error::{ParameterError, parameter_error};
 
@@ -44,8 +45,8 @@ pub(crate) fn promise(
 }
 
 /// What a user chose, in words; a mechanism that was read from a file has no name.
-#[derive(Clone, Debug)]
-pub(crate) struct Asked {
+#[derive(Debug)]
+pub(crate) struct Words {
     pub(crate) name: Option<String>,
     pub(crate) distance: Option<String>,
     pub(crate) rule: Option<String>,
@@ -53,103 +54,59 @@ pub(crate) struct Asked {
     pub(crate) calibrate: Option<String>,
 }
 
-impl Asked {
-    fn preset(&self, name: &str, chain: &Chain) -> PyResult<Preset> {
-        match name {
-            "auto" if Cells::affordable(chain).is_ok() => Ok(Preset::Cell),
-            "auto" => Ok(Preset::Sharp),
-            name => name.parse().map_err(|e| parameter_error(format!("{e}, or auto"))),
-        }
-    }
-
-    /// The choices of a design, with those that were overridden.
-    fn overridden(&self, base: Design) -> PyResult<Design> {
-        let (distance, rule) = (self.distance.as_deref(), self.rule.as_deref());
-        let weight = self.chain_weight.as_deref();
-        Ok(Design {
-            distance: distance.map_or(Ok(base.distance), str::parse).map_err(parameter_error)?,
-            rule: rule.map_or(Ok(base.rule), str::parse).map_err(parameter_error)?,
-            chain_weight: weight
-                .map_or(Ok(base.chain_weight), str::parse)
-                .map_err(parameter_error)?,
-        })
-    }
-
-    fn named(&self, preset: Preset, base: Design, unit: Unit) -> PyResult<(String, Design)> {
-        let design = self.overridden(base)?;
-        if design != preset.design() {
-            return Ok((format!("{preset} with {design}"), design));
-        }
-        if preset.counts_substitutions() && matches!(unit, Unit::Radius(_)) {
-            return Err(ParameterError::new_err(format!(
-                "`{preset}` protects a number of replaced states, not a radius; give \
-                 substitutions=1 (or more) instead of radius="
-            )));
-        }
-        Ok((preset.name().to_owned(), design))
-    }
-
-    /// The choices, with the name they go by.
-    pub(crate) fn design(&self, chain: &Chain, unit: Unit) -> PyResult<(String, Design)> {
-        let Some(name) = &self.name else {
-            let design = self.overridden(Preset::Cell.design())?;
-            let name = match veilwalk::analysis::tune::name_of(design, unit) {
-                Some(preset) => preset.name().to_owned(),
-                None => format!("tuned: {design}"),
-            };
-            return Ok((name, design));
-        };
-        let preset = self.preset(name, chain)?;
-        self.named(preset, preset.design(), unit)
-    }
-
-    /// How the scale is found.
-    pub(crate) fn scale_from(&self, design: Design) -> PyResult<ScaleFrom> {
-        match &self.calibrate {
-            None => Ok(ScaleFrom::default_for(design)),
-            Some(word) => ScaleFrom::named(word).ok_or_else(|| {
-                ParameterError::new_err(format!(
-                    "calibrate={word:?} is no way of finding a scale; \"theorem\" and \"exact\" are"
-                ))
-            }),
-        }
-    }
-
-    /// The choices for blocks, with the name they go by, or why they cannot be released in blocks.
-    pub(crate) fn block_design(&self, unit: Unit) -> PyResult<(String, Design)> {
-        let Some(name) = self.name.as_deref() else {
-            return Err(ParameterError::new_err(
-                "block: a mechanism that was read from a file was tuned for one state at a time; make one \
-                 by name",
-            ));
-        };
-        if self.calibrate.as_deref() == Some("exact") {
-            return Err(ParameterError::new_err(
-                "calibrate=\"exact\" is for one state at a time; in blocks the scale is that of the \
-                 theorem, so make a mechanism without it",
-            ));
-        }
-        if let Some(rule) = &self.rule
-            && rule.parse::<Rule>().map_err(parameter_error)? != Rule::Exponential
-        {
-            return Err(ParameterError::new_err(format!(
-                "block: blocks are drawn by the exponential rule, not by {rule}; make a mechanism \
-                 without it"
-            )));
-        }
-        let preset = match name {
-            "auto" => Preset::Sharp,
-            "paper" if self.rule.is_none() => {
-                return Err(ParameterError::new_err(
-                    "block: `paper` has the permute-and-flip rule, which is for one state at a time; \
-                     `exponential` has its distance with the exponential rule, and `auto` is the \
-                     most accurate choice",
-                ));
+impl Words {
+    /// What they ask for.
+    pub(crate) fn request(&self, promise: Promise) -> PyResult<Request> {
+        let distance = parsed("distance", self.distance.as_deref())?;
+        let rule = parsed("rule", self.rule.as_deref())?;
+        let chain_weight = parsed("chain_weight", self.chain_weight.as_deref())?;
+        let calibration = parsed("calibrate", self.calibrate.as_deref())?;
+        let base = match self.name.as_deref() {
+            Some("auto") => Base::Auto,
+            Some(name) => {
+                let preset = name.parse::<Preset>();
+                Base::Preset(preset.map_err(|e| parameter_error(format!("{e}, or auto")))?)
             }
-            name => name.parse().map_err(parameter_error)?,
+            None => {
+                let cell = Preset::Cell.design();
+                let design = Design {
+                    distance: distance.unwrap_or(cell.distance),
+                    rule: rule.unwrap_or(cell.rule),
+                    chain_weight: chain_weight.unwrap_or(cell.chain_weight),
+                };
+                let request = Request::new(Base::Tuned(design), promise);
+                return Ok(Request { calibration, ..request });
+            }
         };
-        self.named(preset, Design { rule: Rule::Exponential, ..preset.design() }, unit)
+        Ok(Request { base, promise, distance, rule, chain_weight, calibration, block: None })
     }
+
+    /// The words that give a request again.
+    pub(crate) fn of(request: &Request) -> Self {
+        let Request { base, mut distance, mut rule, mut chain_weight, calibration, .. } = *request;
+        let name = match base {
+            Base::Auto => Some("auto".to_owned()),
+            Base::Preset(preset) => Some(preset.name().to_owned()),
+            Base::Tuned(design) => {
+                distance = Some(design.distance);
+                rule = Some(design.rule);
+                chain_weight = Some(design.chain_weight);
+                None
+            }
+        };
+        Self {
+            name,
+            distance: distance.map(|distance| distance.to_string()),
+            rule: rule.map(|rule| rule.to_string()),
+            chain_weight: chain_weight.map(|weight| weight.to_string()),
+            calibrate: calibration.map(|calibration| calibration.to_string()),
+        }
+    }
+}
+
+fn parsed<T: FromStr<Err: Display>>(parameter: &str, word: Option<&str>) -> PyResult<Option<T>> {
+    let parsed = word.map(str::parse).transpose();
+    parsed.map_err(|error| parameter_error(format!("{parameter}: {error}")))
 }
 
 /// How long blocks are, by the words that users give: a number of steps, or `all`.

@@ -60,6 +60,12 @@ pub(crate) fn as_keyword(remedy: Remedy) -> &'static str {
         Remedy::TrajectoryColumn => "trajectory=",
         Remedy::StateColumn => "state=",
         Remedy::KeepColumns => "keep=",
+        Remedy::Radius => "radius=",
+        Remedy::Substitutions => "substitutions=1 (or more)",
+        Remedy::Rule => "rule=",
+        Remedy::ExactScale => "calibrate=\"exact\"",
+        Remedy::Blocks => "block",
+        Remedy::AllowVacuous => "allow_vacuous=True",
         _ => "another argument (see help())",
     }
 }

@@ -9,6 +9,7 @@ use veilwalk::guarantee::{Cover, Price};
 use veilwalk::mechanism::Budget;
 use veilwalk::model::Certified;
 use veilwalk::random::SourceKind;
+use veilwalk::request::{Base, Made, Request};
 use veilwalk::{ReleaseId, Start};
 use veilwalk_io::{
     FinishedRelease, Manifest, MechanismFile, UnknownStates, count_release, hash_file,
@@ -17,7 +18,6 @@ use veilwalk_io::{
 use veilwalk_ledger::{Ledger, Limit, Terms, Window, is_ledger};
 
 use crate::chain::Chain;
-use crate::choice::Asked;
 use crate::error::{
     ParameterError, VeilwalkError, chain_error, ledger_error, parameter_error, release_error,
 };
@@ -63,8 +63,7 @@ pub(crate) fn compile_mechanism(
     path: PathBuf,
 ) -> PyResult<()> {
     refuse_to_replace(&path)?;
-    let (inner, promise) = (mechanism.mechanism.clone(), mechanism.promise);
-    let calibration = mechanism.scale_from.into();
+    let Made { mechanism: inner, promise, calibration, .. } = mechanism.made.clone();
     interrupt::run(py, move |_| {
         let (model, design) = (inner.model(), inner.design());
         let mut scales = model.all_certified().to_vec();
@@ -83,7 +82,7 @@ pub(crate) fn compile_mechanism(
 #[pyfunction]
 pub(crate) fn save_mechanism(mechanism: &Mechanism, path: PathBuf) -> PyResult<()> {
     refuse_to_replace(&path)?;
-    MechanismFile::describing(&mechanism.mechanism, mechanism.scale_from)
+    MechanismFile::describing(&mechanism.made.mechanism, mechanism.made.calibration)
         .ok_or_else(|| ParameterError::new_err("the mechanism makes no promise"))?
         .write(&path)
         .map_err(file_error)
@@ -93,7 +92,7 @@ pub(crate) fn save_mechanism(mechanism: &Mechanism, path: PathBuf) -> PyResult<(
 #[pyfunction]
 pub(crate) fn read_mechanism(py: Python<'_>, path: PathBuf, chain: &Chain) -> PyResult<Mechanism> {
     let file = MechanismFile::read(&path).map_err(parameter_error)?;
-    let (_, promise, _) = file.parts().map_err(parameter_error)?;
+    let (design, promise, calibration) = file.parts().map_err(parameter_error)?;
     let hash = chain.labels().chain().hash().to_string();
     if file.chain != hash {
         return Err(parameter_error(format!(
@@ -103,15 +102,10 @@ pub(crate) fn read_mechanism(py: Python<'_>, path: PathBuf, chain: &Chain) -> Py
             file.chain,
         )));
     }
-    let asked = Asked {
-        name: None,
-        distance: Some(file.distance.clone()),
-        rule: Some(file.rule.clone()),
-        chain_weight: Some(file.chain_weight.clone()),
-        calibrate: Some(file.calibration.clone()),
-    };
-    let made = Mechanism::made(py, chain, asked, promise)?;
-    let inner = made.mechanism.clone();
+    let mut request = Request::new(Base::Tuned(design), promise);
+    request.calibration = Some(calibration);
+    let made = Mechanism::new(py, chain, request)?;
+    let inner = made.made.mechanism.clone();
     interrupt::run(py, move |stop| {
         let checked = file.check(&inner, &|_| stop.flow());
         checked.map_err(|error| parameter_error(format!("{}: {error}", path.display())))
@@ -159,7 +153,7 @@ impl Charge {
         let terms = Terms {
             release: release.to_bytes(),
             promise: price.promise,
-            chain: mechanism.mechanism.model().hash(),
+            chain: mechanism.made.mechanism.model().hash(),
             one_state: price.one_state,
             linear: price.linear,
             start_disclosed: start == Start::First,
@@ -201,7 +195,7 @@ pub(crate) fn charge_ledger(
     block: Option<&str>,
     longest_walk: Option<u64>,
 ) -> PyResult<()> {
-    let (releasing, _, _) = mechanism.releasing(py, block, longest_walk)?;
+    let releasing = mechanism.releasing(py, block, longest_walk)?.mechanism;
     let release = release_id.map(str::parse::<ReleaseId>).transpose();
     let release = release.map_err(|error| parameter_error(format!("release_id: {error}")))?;
     let start = if first_disclosed { Start::First } else { Start::Initial };
@@ -288,17 +282,18 @@ pub(crate) fn write_manifest(
             Manifest::path_for(&path).display()
         )));
     }
-    let (releasing, name, scale_from) = mechanism.releasing(py, block, longest_walk)?;
-    let (model, promise) = (mechanism.mechanism.model().clone(), mechanism.promise);
+    let Made { name, mechanism, promise, calibration, .. } =
+        mechanism.releasing(py, block, longest_walk)?;
+    let model = mechanism.model().clone();
     interrupt::run(py, move |_| {
         let counts = count_release(&path, model.chain(), &kept_columns, &start);
         let counts = counts.map_err(release_error)?;
         let hash = hash_file(&path).map_err(release_error)?;
         let manifest = Manifest::describing(FinishedRelease {
             name: &name,
-            mechanism: &releasing,
+            mechanism: &mechanism,
             promise,
-            scale_from,
+            calibration,
             cover: &Cover::new(&model, promise.unit),
             source,
             release_id,

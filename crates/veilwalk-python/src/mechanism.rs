@@ -1,73 +1,55 @@
 //! A mechanism on a chain, as Python makes it.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use veilwalk::guarantee::{
-    self, AuditPlan, BlockEffort, BlockGuarantee, Calibrated, Cover, Effort, Guarantee, Price,
-    StepSampler, audit, audited_loss,
+    self, AuditPlan, BlockEffort, BlockGuarantee, Cover, Effort, Guarantee, Price, StepSampler,
+    audit, audited_loss,
 };
-use veilwalk::mechanism::{BlockLength, Unit};
-use veilwalk::{Promise, Source, Start, StateId};
-use veilwalk_io::ScaleFrom;
+use veilwalk::mechanism::{BlockLength, Calibration, Unit};
+use veilwalk::request::{Made, Request};
+use veilwalk::{Model, Source, Start, StateId};
 
 use crate::chain::Chain;
-use crate::choice::{Asked, block_length, promise};
+use crate::choice::{Words, block_length, promise};
 use crate::error::{EmptyGuaranteeError, ParameterError, parameter_error};
 use crate::interrupt;
 use crate::labels::{Labels, Naming};
-use crate::release;
 
 /// A member of the family on a chain.
 #[pyclass(frozen, module = "veilwalk._native")]
 #[derive(Debug)]
 pub(crate) struct Mechanism {
-    pub(crate) mechanism: Arc<veilwalk::Mechanism>,
+    pub(crate) made: Made,
     pub(crate) labels: Arc<Labels>,
-    pub(crate) scale_from: ScaleFrom,
-    pub(crate) promise: Promise,
-    asked: Asked,
-    calibration: Option<Calibrated>,
+    request: Request,
     price: OnceLock<Option<Price>>,
     cover: OnceLock<Cover>,
     /// The blocks that were asked for last, which are likely to be asked for again.
-    blocks: Mutex<Option<Arc<veilwalk::Mechanism>>>,
-    #[pyo3(get)]
-    name: String,
+    blocks: Mutex<Option<Made>>,
 }
 
 impl Mechanism {
     /// What a ledger has to know of releases step by step.
     pub(crate) fn price(&self) -> Option<Price> {
-        *self.price.get_or_init(|| Price::of(&self.mechanism))
+        *self.price.get_or_init(|| Price::of(&self.made.mechanism))
     }
 
     /// Makes what was chosen, which may take long.
-    pub(crate) fn made(
-        py: Python<'_>,
-        chain: &Chain,
-        asked: Asked,
-        promise: Promise,
-    ) -> PyResult<Self> {
-        let (name, design) = asked.design(chain.labels().chain(), promise.unit)?;
-        let scale_from = asked.scale_from(design)?;
+    pub(crate) fn new(py: Python<'_>, chain: &Chain, request: Request) -> PyResult<Self> {
+        // What does not go together is refused before distances are computed.
+        request.settle(chain.labels().chain()).map_err(parameter_error)?;
         let model = chain.model(py)?;
-        let (mechanism, calibration) = interrupt::run(py, move |stop| {
-            let made = scale_from.make(&model, design, promise, &|_| stop.flow());
-            made.map_err(parameter_error)
-        })?;
         Ok(Self {
-            mechanism: Arc::new(mechanism),
+            made: made(py, &model, request)?,
             labels: chain.labels().clone(),
-            scale_from,
-            promise,
-            asked,
-            calibration,
+            request,
             price: OnceLock::new(),
             cover: OnceLock::new(),
             blocks: Mutex::new(None),
-            name,
         })
     }
 
@@ -90,39 +72,24 @@ impl Mechanism {
         found.map(|(state, _)| state).map_err(|why| parameter_error(format!("{parameter}: {why}")))
     }
 
-    /// The same choices and promise in blocks of this length.
-    fn in_blocks(&self, py: Python<'_>, length: BlockLength) -> PyResult<Arc<veilwalk::Mechanism>> {
-        let known = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_asked = |blocks: &&Arc<veilwalk::Mechanism>| {
-            blocks.blocks().is_some_and(|blocks| blocks.length() == length)
-        };
-        if let Some(blocks) = known().as_ref().filter(is_asked) {
-            return Ok(blocks.clone());
-        }
-        let (_, design) = self.asked.block_design(self.promise.unit)?;
-        let (model, promise) = (self.mechanism.model().clone(), self.promise);
-        let made = interrupt::run(py, move |_| {
-            let made = veilwalk::Mechanism::in_blocks(model, design, promise, length);
-            made.map(Arc::new).map_err(parameter_error)
-        })?;
-        *known() = Some(made.clone());
-        Ok(made)
-    }
-
-    /// What releases walks, with the name it goes by and how its scale was found.
+    /// What releases walks: one state at a time, or in blocks of this length.
     pub(crate) fn releasing(
         &self,
         py: Python<'_>,
         block: Option<&str>,
         longest_walk: Option<u64>,
-    ) -> PyResult<(Arc<veilwalk::Mechanism>, String, ScaleFrom)> {
-        Ok(match block_length(block, longest_walk)? {
-            None => (self.mechanism.clone(), self.name.clone(), self.scale_from),
-            Some(length) => {
-                let (name, _) = self.asked.block_design(self.promise.unit)?;
-                (self.in_blocks(py, length)?, name, ScaleFrom::Theorem)
-            }
-        })
+    ) -> PyResult<Made> {
+        let Some(length) = block_length(block, longest_walk)? else { return Ok(self.made.clone()) };
+        let known = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_asked =
+            |made: &&Made| made.mechanism.blocks().is_some_and(|blocks| blocks.length() == length);
+        if let Some(made) = known().as_ref().filter(is_asked) {
+            return Ok(made.clone());
+        }
+        let request = Request { block: Some(length), ..self.request };
+        let made = made(py, self.made.mechanism.model(), request)?;
+        *known() = Some(made.clone());
+        Ok(made)
     }
 
     /// What the promise covers, found once.
@@ -130,7 +97,7 @@ impl Mechanism {
         if let Some(&known) = self.cover.get() {
             return Ok(known);
         }
-        let (model, unit) = (self.mechanism.model().clone(), self.promise.unit);
+        let (model, unit) = (self.made.mechanism.model().clone(), self.made.promise.unit);
         let found = interrupt::run(py, move |stop| {
             Cover::watched(&model, unit, &|_| stop.flow()).map_err(parameter_error)
         })?;
@@ -138,7 +105,7 @@ impl Mechanism {
     }
 
     fn require_tables(&self) -> PyResult<()> {
-        self.mechanism.model().require_tables().map_err(parameter_error)
+        self.made.mechanism.model().require_tables().map_err(parameter_error)
     }
 }
 
@@ -159,7 +126,7 @@ type Arguments = (
 impl Mechanism {
     #[new]
     #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
-    fn new(
+    fn from_words(
         py: Python<'_>,
         chain: &Chain,
         name: Option<String>,
@@ -172,23 +139,29 @@ impl Mechanism {
         calibrate: Option<String>,
     ) -> PyResult<Self> {
         let promise = promise(epsilon, radius, substitutions)?;
-        let asked = Asked { name, distance, rule, chain_weight, calibrate };
-        Self::made(py, chain, asked, promise)
+        let words = Words { name, distance, rule, chain_weight, calibrate };
+        Self::new(py, chain, words.request(promise)?)
+    }
+
+    /// The name it goes by.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.made.name
     }
 
     /// What gives the same mechanism again, but for the chain.
     #[getter]
     fn arguments(&self) -> Arguments {
-        let asked = self.asked.clone();
+        let words = Words::of(&self.request);
         (
-            asked.name,
+            words.name,
             self.epsilon(),
             self.radius(),
             self.substitutions(),
-            asked.distance,
-            asked.rule,
-            asked.chain_weight,
-            asked.calibrate,
+            words.distance,
+            words.rule,
+            words.chain_weight,
+            words.calibrate,
         )
     }
 
@@ -201,33 +174,33 @@ impl Mechanism {
 
     #[getter]
     fn distance(&self) -> &'static str {
-        self.mechanism.design().distance.name()
+        self.made.mechanism.design().distance.name()
     }
 
     #[getter]
     fn rule(&self) -> &'static str {
-        self.mechanism.design().rule.name()
+        self.made.mechanism.design().rule.name()
     }
 
     #[getter]
     fn chain_weight(&self) -> String {
-        self.mechanism.design().chain_weight.to_string()
+        self.made.mechanism.design().chain_weight.to_string()
     }
 
     #[getter]
     fn calibrate(&self) -> &'static str {
-        self.scale_from.name()
+        self.made.calibration.name()
     }
 
     /// ε as it was given.
     #[getter]
     fn epsilon(&self) -> String {
-        self.promise.epsilon.to_string()
+        self.made.promise.epsilon.to_string()
     }
 
     #[getter]
     fn radius(&self) -> Option<String> {
-        match self.promise.unit {
+        match self.made.promise.unit {
             Unit::Radius(radius) => Some(radius.to_string()),
             Unit::Substitutions(_) => None,
         }
@@ -235,7 +208,7 @@ impl Mechanism {
 
     #[getter]
     fn substitutions(&self) -> Option<u32> {
-        match self.promise.unit {
+        match self.made.promise.unit {
             Unit::Radius(_) => None,
             Unit::Substitutions(count) => Some(count.get()),
         }
@@ -244,19 +217,22 @@ impl Mechanism {
     /// What names the mechanism with all its parameters and the chain.
     #[getter]
     fn fingerprint(&self) -> String {
-        self.mechanism.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
+        self.made.mechanism.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The scale after each last released state.
     #[getter]
     fn scales(&self) -> Vec<String> {
-        let states = self.mechanism.model().chain().states();
-        states.map(|state| self.mechanism.scale(state).eta().to_string()).collect()
+        let states = self.made.mechanism.model().chain().states();
+        states.map(|state| self.made.mechanism.scale(state).eta().to_string()).collect()
     }
 
     /// The name that the mechanism goes by in blocks.
     fn block_name(&self) -> PyResult<String> {
-        Ok(self.asked.block_design(self.promise.unit)?.0)
+        let block = Some(BlockLength::Steps(NonZeroU32::MIN));
+        let request = Request { block, ..self.request };
+        let settled = request.settle(self.made.mechanism.model().chain());
+        Ok(settled.map_err(parameter_error)?.name)
     }
 
     /// The exact distribution of the next released state.
@@ -266,8 +242,8 @@ impl Mechanism {
         real: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<(String, f64)>> {
         let (previous, real) = (self.state("previous", previous)?, self.state("real", real)?);
-        let chain = self.mechanism.model().chain();
-        let kernel = self.mechanism.kernel(previous, real);
+        let chain = self.made.mechanism.model().chain();
+        let kernel = self.made.mechanism.kernel(previous, real);
         let labels = chain.successors(previous).iter().map(|&state| chain.label(state).to_owned());
         Ok(labels.zip(kernel).collect())
     }
@@ -281,7 +257,7 @@ impl Mechanism {
     ) -> PyResult<f64> {
         self.require_tables()?;
         let (real, other) = (self.state("real", real)?, self.state("other", other)?);
-        let mechanism = self.mechanism.clone();
+        let mechanism = self.made.mechanism.clone();
         interrupt::run(py, move |_| {
             Ok::<_, PyErr>(guarantee::pair_loss(&mechanism, real, other).loss)
         })
@@ -295,7 +271,7 @@ impl Mechanism {
         block: Option<&str>,
         longest_walk: Option<u64>,
     ) -> PyResult<(String, String)> {
-        let (mechanism, name, _) = self.releasing(py, block, longest_walk)?;
+        let Made { mechanism, name, .. } = self.releasing(py, block, longest_walk)?;
         if mechanism.blocks().is_some() {
             let effort = if all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
             return interrupt::run(py, move |stop| {
@@ -306,15 +282,15 @@ impl Mechanism {
             });
         }
         let effort = if all_pairs { Effort::UNLIMITED } else { Effort::default() };
-        let (scale_from, calibration) = (self.scale_from, self.calibration);
+        let (calibration, calibrated) = (self.made.calibration, self.made.calibrated);
         interrupt::run(py, move |stop| {
             let guarantee = Guarantee::new(&mechanism, effort, &|_| stop.flow());
             let guarantee = guarantee.map_err(parameter_error)?;
             let mut answer = to_value(&guarantee)?;
             answer["mechanism"] = name.into();
-            answer["calibration"] = to_value(&calibration)?;
+            answer["calibration"] = to_value(&calibrated)?;
             if let Some(certificate) = mechanism.certificate() {
-                if scale_from == ScaleFrom::Exact {
+                if calibration == Calibration::Exact {
                     let gains = mechanism.gains_over_theorem(&|_| stop.flow());
                     if let Some((min, max)) = gains.map_err(parameter_error)? {
                         answer["calibration"] = json!({ "gain": { "min": min, "max": max } });
@@ -350,7 +326,7 @@ impl Mechanism {
         if draws == 0 {
             return Err(ParameterError::new_err("draws: give 1 or more"));
         }
-        let mechanism = self.mechanism.clone();
+        let mechanism = self.made.mechanism.clone();
         interrupt::run(py, move |stop| {
             let losses = audited_loss(&mechanism, Effort::default(), &|_| stop.flow());
             let losses = losses.map_err(parameter_error)?;
@@ -367,8 +343,19 @@ impl Mechanism {
 
     /// Refuses a release that would protect nothing.
     pub(crate) fn refuse_empty_guarantee(&self, py: Python<'_>) -> PyResult<()> {
-        let empty = release::empty_guarantee(&self.mechanism, &self.cover(py)?);
-        empty.map_or(Ok(()), |why| Err(EmptyGuaranteeError::new_err(why)))
+        let model = self.made.mechanism.model();
+        let Err(empty) = self.cover(py)?.refuse_empty(model, self.made.promise) else {
+            return Ok(());
+        };
+        let advice = empty.closest.as_ref().map_or_else(String::new, |closest| {
+            format!(
+                "; protect at least those with radius={}. m.guarantee() says what a radius protects",
+                closest.radius
+            )
+        });
+        Err(EmptyGuaranteeError::new_err(format!(
+            "{empty}{advice}; allow_vacuous=True releases without protection"
+        )))
     }
 
     /// What to say where something is protected, but fewer than 95 % of the states have an alternative.
@@ -382,6 +369,12 @@ impl Mechanism {
             )
         }))
     }
+}
+
+/// Makes what was asked for, which may take long.
+fn made(py: Python<'_>, model: &Arc<Model>, request: Request) -> PyResult<Made> {
+    let model = model.clone();
+    interrupt::run(py, move |stop| request.make(&model, &|_| stop.flow()).map_err(parameter_error))
 }
 
 /// A value of the library as JSON.

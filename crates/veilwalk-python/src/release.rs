@@ -13,11 +13,8 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
-use veilwalk::guarantee::Cover;
-use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::{BlockLength, Blocks};
 use veilwalk::model::ModelChanged;
-use veilwalk::nats::in_nats;
 use veilwalk::random::{Forked, ReleaseId, Secret, SourceKind, Unavailable};
 use veilwalk::session::{PushError, Releaser};
 use veilwalk::{Start, StateId};
@@ -140,7 +137,7 @@ impl Manner {
             ));
         }
         let start = mechanism.start(start)?;
-        let (releasing, _, _) = mechanism.releasing(py, block, longest_walk)?;
+        let releasing = mechanism.releasing(py, block, longest_walk)?.mechanism;
         let charge = ledger.map(|path| {
             let asked = AskedCharge { path, budget, window, persons };
             Charge::new(mechanism, &releasing, source.0.release_id(), start, asked)
@@ -326,33 +323,4 @@ impl From<Forked> for NotReleased {
     fn from(error: Forked) -> Self {
         Self::Forked(error)
     }
-}
-
-/// Why a release would protect nothing, if it would.
-pub(crate) fn empty_guarantee(mechanism: &veilwalk::Mechanism, cover: &Cover) -> Option<String> {
-    let promise = mechanism.promise()?;
-    let model = mechanism.model();
-    if !cover.is_vacuous() {
-        return None;
-    }
-    let Some(closest) = model.closest_pair() else {
-        return Some(
-            "the guarantee would be empty: the chain has only one state, so there is nothing to \
-             protect; allow_vacuous=True releases without protection"
-                .to_owned(),
-        );
-    };
-    let label = |state| model.chain().label(state);
-    let smallest = radius_reaching(closest.distance);
-    Some(format!(
-        "the guarantee would be empty: on this chain no two different walks are within {}, so \
-         epsilon {} would protect nothing. The two closest states, {:?} and {:?}, are {} \
-         apart; protect at least those with radius={smallest}. m.guarantee() says what a radius \
-         protects; allow_vacuous=True releases without protection",
-        promise.unit,
-        promise.epsilon,
-        label(closest.from),
-        label(closest.to),
-        in_nats(smallest),
-    ))
 }

@@ -129,7 +129,7 @@ impl Session {
             mechanism.refuse_empty_guarantee(py)?;
         }
         let start = mechanism.start(start)?;
-        let (inner, ..) = mechanism.releasing(py, block, longest_walk)?;
+        let inner = mechanism.releasing(py, block, longest_walk)?.mechanism;
         let source = &source.0;
         let session = match saved {
             None => veilwalk::Session::new(inner, source, start, name)
@@ -139,7 +139,7 @@ impl Session {
         };
         Ok(Self {
             session: Some(session),
-            model: mechanism.mechanism.model().clone(),
+            model: mechanism.made.mechanism.model().clone(),
             labels: mechanism.labels.clone(),
             start,
             integers: Naming::integers(states)?,

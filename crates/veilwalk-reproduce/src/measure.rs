@@ -12,7 +12,7 @@ use veilwalk::analysis::simulate::{
     self, RealWalks, SimulatedExceedance, Simulation, simulate as simulated,
 };
 use veilwalk::guarantee::{CalibrationError, Effort, Figures as Kind, Guarantee, calibrate};
-use veilwalk::mechanism::cell::Calibration;
+use veilwalk::mechanism::Calibration;
 use veilwalk::session::Releaser;
 use veilwalk::{Mechanism, Preset, Promise, Source, Start};
 

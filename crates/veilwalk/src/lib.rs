@@ -38,6 +38,7 @@ pub mod nats;
 pub mod random;
 pub mod rational;
 pub mod remedy;
+pub mod request;
 pub mod session;
 mod state;
 pub mod storage;

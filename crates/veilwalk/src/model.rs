@@ -13,7 +13,8 @@ use crate::distance::{
     CacheSize, Cells, CellsTooLarge, Directed, DistanceTable, Edges, Metric, Nearest, OnDemand,
     SearchedDirected, SearchedSymmetric, Symmetric,
 };
-use crate::mechanism::cell::{self, Calibration, CellScale};
+use crate::mechanism::Calibration;
+use crate::mechanism::cell::{self, CellScale};
 use crate::mechanism::{Design, Promise};
 use crate::nats::Nats;
 use crate::remedy::Remedy;

@@ -34,8 +34,20 @@ pub enum Remedy {
     StateColumn,
     /// Say which columns are carried over into the release.
     KeepColumns,
-    /// Leave out the promise that the rows of each walk stand together.
+    /// The promise that the rows of each walk stand together.
     NotGrouped,
+    /// A radius.
+    Radius,
+    /// A number of substitutions.
+    Substitutions,
+    /// The rule.
+    Rule,
+    /// The largest scale that keeps the promise.
+    ExactScale,
+    /// Release in blocks.
+    Blocks,
+    /// Release although nothing is protected.
+    AllowVacuous,
 }
 
 static WORDS: OnceLock<fn(Remedy) -> &'static str> = OnceLock::new();
@@ -69,6 +81,12 @@ impl Remedy {
             Self::StateColumn => "WalkOptions::state_column",
             Self::KeepColumns => "WalkOptions::keep",
             Self::NotGrouped => "the promise that they are",
+            Self::Radius => "Unit::Radius",
+            Self::Substitutions => "Unit::Substitutions",
+            Self::Rule => "the rule",
+            Self::ExactScale => "Calibration::Exact",
+            Self::Blocks => "a block length",
+            Self::AllowVacuous => "Mechanism::new",
         }
     }
 }

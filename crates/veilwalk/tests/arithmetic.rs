@@ -14,7 +14,7 @@ use veilwalk::guarantee::rounding::log_kernel_error;
 use veilwalk::guarantee::{
     self, AuditPlan, Effort, Guarantee, StepSampler, audited_loss, unwatched,
 };
-use veilwalk::mechanism::cell::Calibration;
+use veilwalk::mechanism::Calibration;
 use veilwalk::mechanism::{
     BlockError, BlockLength, ChainWeight, Epsilon, Radius, ScaleError, Unit, Workspace,
 };

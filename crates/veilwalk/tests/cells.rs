@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use rayon::prelude::*;
 use veilwalk::distance::{Cells, Nearest};
 use veilwalk::guarantee::{Cancelled, unwatched};
-use veilwalk::mechanism::cell::{Calibration, Obtained};
+use veilwalk::mechanism::Calibration;
+use veilwalk::mechanism::cell::Obtained;
 use veilwalk::mechanism::{ChainWeight, ScaleError, Unit};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Nats, Preset, Promise, Rule, StateId};
 

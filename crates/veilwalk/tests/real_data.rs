@@ -14,7 +14,8 @@ use veilwalk::analysis::simulate::{RealWalks, Simulation, simulate};
 use veilwalk::analysis::{Origin, OwnWalks, given_walk, unobserved};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope, TransitionCounts};
 use veilwalk::guarantee::{Coverage, Effort, audited_loss, unwatched};
-use veilwalk::mechanism::cell::{Calibration, Obtained};
+use veilwalk::mechanism::Calibration;
+use veilwalk::mechanism::cell::Obtained;
 use veilwalk::{Distance, Mechanism, Model, Preset, Promise, Source, Start};
 
 const LARGEST: BuildOptions =

@@ -1,16 +1,12 @@
-//! Releases in blocks, by flags: how long the blocks are, and the mechanism that draws them.
+//! Releases in blocks, by flags: how long the blocks are.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use clap::Args;
 use veilwalk::mechanism::BlockLength;
-use veilwalk::{Design, Mechanism, Model, Preset, Rule};
 
-use super::mechanism::{Calibrate, Chosen, Named, Settled};
 use super::{count, thousands};
-use crate::terminal;
 
 /// Whether steps are released in blocks, and how long these are.
 #[derive(Debug, Args)]
@@ -76,62 +72,5 @@ pub(crate) fn blocks_in_words(length: BlockLength) -> String {
         BlockLength::Whole { longest } => {
             format!("whole walks, of at most {} steps", thousands(longest.get() as usize))
         }
-    }
-}
-
-impl Settled<'_> {
-    /// Makes the mechanism in blocks on a model. Says where it is not what its name says.
-    pub(super) fn in_blocks(&self, model: &Arc<Model>, length: BlockLength) -> Result<Chosen> {
-        let (name, design) = self.block_design()?;
-        let asked = &self.flags.mechanism;
-        if *asked == Named::Preset(Preset::Sharp) && self.flags.rule.is_none() {
-            terminal::note(
-                "--block: `sharp` is taken with the exponential rule; its own, permute-and-flip, is \
-                 for one state at a time",
-            );
-        }
-        if design.distance.nearest().is_some() {
-            terminal::note(
-                "--block: cells have the scale of the theorem here, about half of what they are \
-                 calibrated to for one state at a time; `auto` is often more accurate, and \
-                 `veilwalk analyze` says what each gives",
-            );
-        }
-        let promise = self.promise;
-        let mechanism = Arc::new(Mechanism::in_blocks(model.clone(), design, promise, length)?);
-        let (calibrate, calibration) = (Calibrate::Theorem, None);
-        Ok(Chosen { name, mechanism, promise, calibrate, calibration })
-    }
-
-    /// The choices for blocks, with the name they go by, or why they cannot be released in blocks.
-    pub(crate) fn block_design(&self) -> Result<(String, Design)> {
-        let flags = self.flags;
-        if flags.calibrate == Some(Calibrate::Exact) {
-            bail!(
-                "--calibrate exact is for one state at a time; with --block the scale is that of \
-                 the theorem, so leave it out"
-            );
-        }
-        if let Some(rule @ Rule::PermuteAndFlip) = flags.rule {
-            bail!(
-                "--block: blocks are drawn by the exponential rule, not by {rule}; leave --rule out"
-            );
-        }
-        let preset = match &flags.mechanism {
-            Named::Auto => Preset::Sharp,
-            Named::Preset(Preset::Paper) if flags.rule.is_none() => bail!(
-                "--block: `paper` has the permute-and-flip rule, which is for one state at a time; \
-                 give `--mechanism exponential` for its distance with the exponential rule, or \
-                 leave --mechanism out for the most accurate choice"
-            ),
-            Named::Preset(preset) => *preset,
-            Named::File(path) => bail!(
-                "--block: {} was tuned for one state at a time; leave --mechanism out, or name one, \
-                 and give --epsilon with --radius or --substitutions",
-                path.display()
-            ),
-        };
-        let base = Design { rule: Rule::Exponential, ..preset.design() };
-        self.with_overrides(preset, base)
     }
 }

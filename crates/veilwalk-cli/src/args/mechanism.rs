@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::{ArgGroup, Args, ValueEnum};
-use veilwalk::analysis::tune::name_of;
-use veilwalk::distance::Cells;
-use veilwalk::guarantee::Calibrated;
-use veilwalk::mechanism::{BlockLength, ChainWeight, Epsilon, Radius, Unit, UnknownName};
-use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Rule};
-use veilwalk_io::{MechanismFile, ScaleFrom};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgGroup, Args};
+use veilwalk::mechanism::{
+    BlockLength, Calibration, ChainWeight, Epsilon, Radius, Unit, UnknownName,
+};
+use veilwalk::request::{Base, Made, Request};
+use veilwalk::{Chain, Distance, Model, Preset, Promise, Rule};
+use veilwalk_io::MechanismFile;
 
 use super::{Input, count};
 use crate::progress::with_progress;
+use crate::terminal;
 
 /// A named mechanism, the choice of one, or a file that describes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +51,7 @@ pub(crate) struct MechanismArgs {
     /// `chen` or `exponential-hamming`; or a file from `veilwalk tune -o`, which holds everything
     /// below
     #[arg(long, value_name = "NAME|FILE", default_value = "auto", value_parser = parse_mechanism)]
-    pub(super) mechanism: Named,
+    mechanism: Named,
 
     /// The privacy parameter, a decimal or a fraction such as 0.5 or 1/3: the release changes the
     /// odds between two protected walks by a factor of at most exp(E), so smaller is more private
@@ -75,7 +77,7 @@ pub(crate) struct MechanismArgs {
 
     /// Override the rule: permute-and-flip or exponential
     #[arg(long, value_name = "NAME")]
-    pub(super) rule: Option<Rule>,
+    rule: Option<Rule>,
 
     /// Override the chain weight, from 0 up: how much a move's own unlikeliness counts against it
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
@@ -83,60 +85,25 @@ pub(crate) struct MechanismArgs {
 
     /// How the scale is found: by the proven formula, or the largest whose exact loss keeps the
     /// promise. `cell` is calibrated exactly unless told otherwise, all others by the formula
-    #[arg(long, value_enum, value_name = "HOW")]
-    pub(super) calibrate: Option<Calibrate>,
+    #[arg(long, value_name = "HOW", value_parser = parse_calibration())]
+    calibrate: Option<Calibration>,
 }
 
-/// How a scale is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Calibrate {
-    /// The proven formula
-    Theorem,
-    /// The largest scale whose audited loss keeps the promise
-    Exact,
+/// The ways to find a scale, by name, with what the help says of them.
+fn parse_calibration() -> impl TypedValueParser<Value = Calibration> {
+    let named = |calibration: Calibration, help| PossibleValue::new(calibration.name()).help(help);
+    let values = [
+        named(Calibration::Theorem, "The proven formula"),
+        named(Calibration::Exact, "The largest scale whose audited loss keeps the promise"),
+    ];
+    PossibleValuesParser::new(values).try_map(|name| name.parse())
 }
 
-impl Calibrate {
-    pub(crate) fn name(self) -> &'static str {
-        ScaleFrom::from(self).name()
-    }
-}
-
-impl From<Calibrate> for ScaleFrom {
-    fn from(calibrate: Calibrate) -> Self {
-        match calibrate {
-            Calibrate::Theorem => Self::Theorem,
-            Calibrate::Exact => Self::Exact,
-        }
-    }
-}
-
-impl From<ScaleFrom> for Calibrate {
-    fn from(scale_from: ScaleFrom) -> Self {
-        match scale_from {
-            ScaleFrom::Theorem => Self::Theorem,
-            ScaleFrom::Exact => Self::Exact,
-        }
-    }
-}
-
-/// A mechanism with the name it goes by.
+/// What the flags and the mechanism file ask for together.
 #[derive(Debug)]
-pub(crate) struct Chosen {
-    pub(crate) name: String,
-    pub(crate) mechanism: Arc<Mechanism>,
-    pub(crate) promise: Promise,
-    pub(crate) calibrate: Calibrate,
-    /// What an exact calibration by one common factor gained.
-    pub(crate) calibration: Option<Calibrated>,
-}
-
-/// What the flags and the mechanism file say together.
-#[derive(Debug)]
-pub(crate) struct Settled<'a> {
-    pub(super) flags: &'a MechanismArgs,
+pub(crate) struct Asked<'a> {
+    pub(crate) request: Request,
     file: Option<(&'a Path, MechanismFile)>,
-    pub(crate) promise: Promise,
 }
 
 impl MechanismArgs {
@@ -153,49 +120,54 @@ impl MechanismArgs {
         self.mechanism != Named::Auto || self.epsilon.is_some() || self.unit().is_some()
     }
 
-    /// Makes the mechanism on a model.
-    pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Chosen> {
-        self.settled()?.on(model, None)
+    /// Makes the mechanism on a model, for one state at a time.
+    pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Made> {
+        self.asked(None)?.on(model)
     }
 
-    /// Reads the mechanism file, if there is one, and finds out what is promised.
-    pub(crate) fn settled(&self) -> Result<Settled<'_>> {
-        let file = match &self.mechanism {
-            Named::File(path) => Some((path.as_path(), MechanismFile::read(path)?)),
-            Named::Auto | Named::Preset(_) => None,
-        };
+    /// What is asked for, in blocks of this length if there is one. Reads the mechanism file.
+    pub(crate) fn asked(&self, block: Option<BlockLength>) -> Result<Asked<'_>> {
         let given = self.unit();
-        let promise = match &file {
-            Some((path, file)) => {
-                let (design, promise, scale_from) = file.parts().map_err(|e| anyhow!(e))?;
-                let path = path.display();
-                agree(&path, "--epsilon", self.epsilon, promise.epsilon)?;
-                agree(&path, "--radius or --substitutions", given, promise.unit)?;
-                agree(&path, "--distance", self.distance, design.distance)?;
-                agree(&path, "--rule", self.rule, design.rule)?;
-                agree(&path, "--chain-weight", self.chain_weight, design.chain_weight)?;
-                let calibrate = self.calibrate.map(Calibrate::name);
-                agree(&path, "--calibrate", calibrate, scale_from.name())?;
-                promise
-            }
-            None => {
-                const OR_A_FILE: &str = "or a file that holds it with --mechanism FILE";
-                let Some(epsilon) = self.epsilon else {
-                    bail!(
-                        "--epsilon is missing: give the privacy parameter, such as --epsilon 1, \
-                         {OR_A_FILE}"
-                    );
-                };
-                let Some(unit) = given else {
-                    bail!(
-                        "what is to be protected is missing: give --radius NATS or \
-                         --substitutions COUNT, {OR_A_FILE}"
-                    );
-                };
-                Promise { epsilon, unit }
+        let base = match &self.mechanism {
+            Named::Auto => Base::Auto,
+            Named::Preset(preset) => Base::Preset(*preset),
+            Named::File(path) => {
+                let file = MechanismFile::read(path)?;
+                let (design, promise, calibration) = file.parts().map_err(|e| anyhow!(e))?;
+                let shown = path.display();
+                agree(&shown, "--epsilon", self.epsilon, promise.epsilon)?;
+                agree(&shown, "--radius or --substitutions", given, promise.unit)?;
+                agree(&shown, "--distance", self.distance, design.distance)?;
+                agree(&shown, "--rule", self.rule, design.rule)?;
+                agree(&shown, "--chain-weight", self.chain_weight, design.chain_weight)?;
+                agree(&shown, "--calibrate", self.calibrate, calibration)?;
+                let mut request = Request::new(Base::Tuned(design), promise);
+                (request.calibration, request.block) = (Some(calibration), block);
+                return Ok(Asked { request, file: Some((path, file)) });
             }
         };
-        Ok(Settled { flags: self, file, promise })
+        const OR_A_FILE: &str = "or a file that holds it with --mechanism FILE";
+        let Some(epsilon) = self.epsilon else {
+            bail!(
+                "--epsilon is missing: give the privacy parameter, such as --epsilon 1, {OR_A_FILE}"
+            );
+        };
+        let Some(unit) = given else {
+            bail!(
+                "what is to be protected is missing: give --radius NATS or --substitutions COUNT, \
+                 {OR_A_FILE}"
+            );
+        };
+        let request = Request {
+            base,
+            promise: Promise { epsilon, unit },
+            distance: self.distance,
+            rule: self.rule,
+            chain_weight: self.chain_weight,
+            calibration: self.calibrate,
+            block,
+        };
+        Ok(Asked { request, file: None })
     }
 
     /// What is protected, as far as flags say.
@@ -220,77 +192,56 @@ fn agree<T: PartialEq + std::fmt::Display>(
     }
 }
 
-impl Settled<'_> {
-    /// Makes the mechanism on a model, one step at a time or in blocks of this length.
-    pub(crate) fn on(&self, model: &Arc<Model>, length: Option<BlockLength>) -> Result<Chosen> {
-        if let Some(length) = length {
-            return self.in_blocks(model, length);
-        }
-        let (name, design) = self.design(model.chain())?;
-        let default = ScaleFrom::default_for(design).into();
-        let calibrate = match &self.file {
-            Some((_, file)) => file.parts().map_err(|e| anyhow!(e))?.2.into(),
-            None => self.flags.calibrate.unwrap_or(default),
-        };
-        let scale_from = ScaleFrom::from(calibrate);
-        let (mechanism, calibration) = with_progress("calibrating", |watch| {
-            scale_from.make(model, design, self.promise, watch)
-        })?;
-        if let Some((path, file)) = &self.file {
-            with_progress("checking scales", |watch| file.check(&mechanism, watch))
-                .with_context(|| format!("{}", path.display()))?;
-        }
-        let mechanism = Arc::new(mechanism);
-        Ok(Chosen { name, mechanism, promise: self.promise, calibrate, calibration })
-    }
-
-    /// The choices, with the name they go by, if they go with the chain and the unit.
-    pub(crate) fn design(&self, chain: &Chain) -> Result<(String, Design)> {
-        let preset = match (&self.flags.mechanism, &self.file) {
-            (_, Some((path, file))) => return described(path, file, chain),
-            (Named::Preset(preset), _) => *preset,
-            _ if Cells::affordable(chain).is_ok() => Preset::Cell,
-            _ => Preset::Sharp,
-        };
-        self.with_overrides(preset, preset.design())
-    }
-
-    /// A named mechanism's choices, with those that flags override, if they go with the unit.
-    pub(super) fn with_overrides(&self, preset: Preset, base: Design) -> Result<(String, Design)> {
-        let flags = self.flags;
-        let design = Design {
-            distance: flags.distance.unwrap_or(base.distance),
-            rule: flags.rule.unwrap_or(base.rule),
-            chain_weight: flags.chain_weight.unwrap_or(base.chain_weight),
-        };
-        if design != preset.design() {
-            return Ok((format!("{preset} with {design}"), design));
-        }
-        if preset.counts_substitutions() && flags.radius.is_some() {
+impl Asked<'_> {
+    /// Refuses what does not go together, or with the chain, before anything is computed.
+    pub(crate) fn check(&self, chain: &Chain) -> Result<()> {
+        if let Some((path, file)) = &self.file
+            && file.chain != chain.hash().to_string()
+        {
             bail!(
-                "`{preset}` protects a number of replaced states, not a radius; give \
-                 --substitutions 1 (or more) instead of --radius"
+                "{}: this mechanism is for a chain with hash {}, and the chain given has {}; give the \
+                 --chain, --normalize, --largest-component and --initial it was tuned for, or tune again",
+                path.display(),
+                file.chain,
+                chain.hash()
             );
         }
-        Ok((preset.name().to_owned(), design))
+        let settled = self.request.settle(chain).map(drop);
+        match &self.file {
+            Some((path, _)) => settled.with_context(|| path.display().to_string()),
+            None => Ok(settled?),
+        }
     }
-}
 
-/// The choices in a mechanism file, with the name they go by, if it is for this chain.
-fn described(path: &Path, file: &MechanismFile, chain: &Chain) -> Result<(String, Design)> {
-    let (design, promise, _) = file.parts().map_err(|e| anyhow!(e))?;
-    if file.chain != chain.hash().to_string() {
-        bail!(
-            "{}: this mechanism is for a chain with hash {}, and the chain given has {}; give the \
-             --chain, --normalize, --largest-component and --initial it was tuned for, or tune again",
-            path.display(),
-            file.chain,
-            chain.hash()
-        );
+    /// Makes the mechanism on a model. Says where it is not what its name says.
+    pub(crate) fn on(&self, model: &Arc<Model>) -> Result<Made> {
+        self.check(model.chain())?;
+        if self.request.block.is_some() {
+            self.tell_of_blocks(model.chain())?;
+        }
+        let made = with_progress("calibrating", |watch| self.request.make(model, watch))?;
+        if let Some((path, file)) = &self.file {
+            with_progress("checking scales", |watch| file.check(&made.mechanism, watch))
+                .with_context(|| format!("{}", path.display()))?;
+        }
+        Ok(made)
     }
-    let name = match name_of(design, promise.unit) {
-        Some(preset) => preset.name().to_owned(),
-        None => format!("tuned: {design}"),
-    };
-    Ok((name, design))
+
+    fn tell_of_blocks(&self, chain: &Chain) -> Result<()> {
+        let Request { base, rule, .. } = self.request;
+        if base == Base::Preset(Preset::Sharp) && rule.is_none() {
+            terminal::note(
+                "--block: `sharp` is taken with the exponential rule; its own, permute-and-flip, is \
+                 for one state at a time",
+            );
+        }
+        if self.request.settle(chain)?.design.distance.nearest().is_some() {
+            terminal::note(
+                "--block: cells have the scale of the theorem here, about half of what they are \
+                 calibrated to for one state at a time; `auto` is often more accurate, and \
+                 `veilwalk analyze` says what each gives",
+            );
+        }
+        Ok(())
+    }
 }

@@ -14,7 +14,7 @@ use clap::ValueEnum;
 
 pub(crate) use block::{BlockArgs, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
-pub(crate) use mechanism::{Calibrate, Chosen, MechanismArgs};
+pub(crate) use mechanism::MechanismArgs;
 pub(crate) use number::{any_whole, count, whole};
 pub(crate) use output::{
     Input, Written, is_same_file, is_standard_output, refuse_to_replace, settle_output,

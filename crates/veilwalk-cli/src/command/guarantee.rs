@@ -9,11 +9,12 @@ use veilwalk::Distance;
 use veilwalk::guarantee::{
     BlockEffort, BlockGuarantee, Calibrated, Coverage, Effort, Guarantee, Watch,
 };
-use veilwalk::mechanism::BlockLength;
 use veilwalk::mechanism::cell::CellScale;
+use veilwalk::mechanism::{BlockLength, Calibration};
 use veilwalk::nats::in_nats;
+use veilwalk::request::Made;
 
-use crate::args::{BlockArgs, Calibrate, ChainArgs, Chosen, Format, MechanismArgs};
+use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Format::Json => {
             let mut answer = serde_json::to_value(&guarantee)?;
             answer["mechanism"] = chosen.name.clone().into();
-            answer["calibration"] = serde_json::to_value(chosen.calibration)?;
+            answer["calibration"] = serde_json::to_value(chosen.calibrated)?;
             if let Some(certificate) = chosen.mechanism.certificate() {
                 if let Some((min, max)) = cell_gains(&chosen)? {
                     answer["calibration"] = json!({ "gain": { "min": min, "max": max } });
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         Format::Text => {
             terminal::print(guarantee.to_string().trim_end())?;
-            if let Some(found) = &chosen.calibration {
+            if let Some(found) = &chosen.calibrated {
                 terminal::print(format_args!(
                     "\n{}",
                     in_words(&chosen, found, guarantee.radius_nats)
@@ -102,7 +103,7 @@ fn status(vacuous: bool) -> ExitCode {
 /// What is promised of walks that are released in blocks.
 fn of_blocks(args: &Args, length: BlockLength) -> Result<ExitCode> {
     let model = args.chain.model()?;
-    let Chosen { name, mechanism, .. } = args.mechanism.settled()?.on(&model, Some(length))?;
+    let Made { name, mechanism, .. } = args.mechanism.asked(Some(length))?.on(&model)?;
     let effort = if args.all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
     let mut guarantee =
         with_progress("comparing blocks", |watch| BlockGuarantee::new(&mechanism, effort, watch))?;
@@ -118,7 +119,7 @@ fn of_blocks(args: &Args, length: BlockLength) -> Result<ExitCode> {
 }
 
 /// What an exact calibration gained, and what it gave up.
-fn in_words(chosen: &Chosen, found: &Calibrated, radius: Option<f64>) -> String {
+fn in_words(chosen: &Made, found: &Calibrated, radius: Option<f64>) -> String {
     let compared = match found.coverage {
         Coverage::AllPairs => "every pair of states that matters",
         Coverage::TransitionsOnly => "all transitions, and bounds for the other pairs",
@@ -151,11 +152,7 @@ fn in_words(chosen: &Chosen, found: &Calibrated, radius: Option<f64>) -> String 
 }
 
 /// What is certified of the scales of cells, and what was gained over the theorem's.
-fn cells_in_words(
-    chosen: &Chosen,
-    certificate: &[CellScale],
-    radius: Option<f64>,
-) -> Result<String> {
+fn cells_in_words(chosen: &Made, certificate: &[CellScale], radius: Option<f64>) -> Result<String> {
     let mut how = BTreeMap::new();
     for each in certificate {
         *how.entry(each.obtained.name()).or_insert(0usize) += 1;
@@ -178,8 +175,8 @@ fn cells_in_words(
 }
 
 /// The smallest and the largest gain over the theorem's scale, if cells were calibrated exactly.
-fn cell_gains(chosen: &Chosen) -> Result<Option<(f64, f64)>> {
-    if chosen.calibrate != Calibrate::Exact {
+fn cell_gains(chosen: &Made) -> Result<Option<(f64, f64)>> {
+    if chosen.calibration != Calibration::Exact {
         return Ok(None);
     }
     let gains = |watch: Watch<'_>| chosen.mechanism.gains_over_theorem(watch);

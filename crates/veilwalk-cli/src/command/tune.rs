@@ -7,12 +7,12 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use clap::ArgGroup;
 use comfy_table::CellAlignment;
-use serde_json::{Value, json};
-use veilwalk::analysis::tune::{Aim, Evaluated, Question, Ranking, WalksFrom, name_of, tune};
+use serde_json::Value;
+use veilwalk::analysis::tune::{Aim, Question, Ranking, WalksFrom, tune};
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::{Epsilon, Radius, ScaleError, Unit};
+use veilwalk::mechanism::{Calibration, Epsilon, Radius, Unit};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Start};
-use veilwalk_io::{MechanismFile, ScaleFrom};
+use veilwalk_io::MechanismFile;
 
 use crate::args::{self, ChainArgs, Format, Written, count, counted, quoted, settle_output, whole};
 use crate::progress::with_progress;
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         described(&model, &ranking)?.write(path)?;
     }
     match args.format {
-        Format::Json => terminal::print(format_args!("{:#}", args.as_json(&model, &ranking))),
+        Format::Json => terminal::print(format_args!("{:#}", args.as_json(&model, &ranking)?)),
         Format::Text => terminal::print(args.in_words(model.chain(), &ranking)),
     }
 }
@@ -113,13 +113,8 @@ fn described(model: &Arc<Model>, ranking: &Ranking) -> Result<MechanismFile> {
     let mechanism = with_progress("calibrating", |watch| {
         Mechanism::watched(model.clone(), design, ranking.question.promise, watch)
     })?;
-    let file = MechanismFile::describing(&mechanism, scale_from(design));
+    let file = MechanismFile::describing(&mechanism, Calibration::default_for(design));
     file.ok_or_else(|| anyhow!("the mechanism makes no promise"))
-}
-
-/// How scales are found unless someone says otherwise.
-fn scale_from(design: Design) -> ScaleFrom {
-    if design.distance.nearest().is_some() { ScaleFrom::Exact } else { ScaleFrom::Theorem }
 }
 
 impl Args {
@@ -181,7 +176,7 @@ impl Args {
     /// The flags that choose a member: a name, and what to override.
     fn flags(&self, design: Design) -> String {
         let unit = self.radius.map(Unit::Radius).or(self.substitutions.map(Unit::Substitutions));
-        if let Some(preset) = unit.and_then(|unit| name_of(design, unit)) {
+        if let Some(preset) = unit.and_then(|unit| Preset::of(design, unit)) {
             return format!("--mechanism {preset}");
         }
         let preset = match design.distance {
@@ -203,42 +198,13 @@ impl Args {
         flags
     }
 
-    fn as_json(&self, model: &Model, ranking: &Ranking) -> Value {
-        let member = |(place, m): (usize, &Evaluated)| {
-            json!({
-                "rank": place + 1,
-                "mechanism": m.preset.map(Preset::name),
-                "distance": m.design.distance.name(),
-                "rule": m.design.rule.name(),
-                "chain_weight": m.design.chain_weight.to_string(),
-                "mean_distance_nats": m.figures.mean_distance_nats,
-                "wrong_state_share": m.figures.wrong_state_share,
-                "entropy_gap_nats": m.figures.entropy_gap_nats,
-                "score": m.score,
-            })
-        };
-        let (radius, substitutions) = match ranking.question.promise.unit {
-            Unit::Radius(radius) => (Some(radius.to_string()), None),
-            Unit::Substitutions(count) => (None, Some(count.get())),
-        };
-        let left_out = |(design, why): &(Design, ScaleError)| json!({ "design": design.to_string(), "why": why.to_string() });
-        json!({
-            "aim": self.aim.to_string(),
-            "epsilon": self.epsilon.to_string(),
-            "radius_nats": radius,
-            "substitutions": substitutions,
-            "from": self.from,
-            "start": self.start,
-            "steps": self.steps,
-            "chain": model.hash().to_string(),
-            "real_entropy_nats": ranking.real_entropy_nats,
-            "ranking": ranking.members.iter().enumerate().map(member).collect::<Vec<_>>(),
-            "screening_steps": ranking.screening_steps,
-            "screened_out": ranking.screened_out.iter().map(Design::to_string).collect::<Vec<_>>(),
-            "thinned": ranking.thinned,
-            "impossible": ranking.impossible.iter().map(left_out).collect::<Vec<_>>(),
-            "command": self.command(ranking.winner().design),
-        })
+    fn as_json(&self, model: &Model, ranking: &Ranking) -> Result<Value> {
+        let mut answer = serde_json::to_value(ranking)?;
+        answer["chain"] = model.hash().to_string().into();
+        answer["from"] = self.from.clone().into();
+        answer["start"] = self.start.clone().into();
+        answer["command"] = self.command(ranking.winner().design).into();
+        Ok(answer)
     }
 
     fn in_words(&self, chain: &Chain, ranking: &Ranking) -> String {

@@ -3,7 +3,8 @@
 use std::io;
 
 use serde::{Deserialize, Serialize};
-use veilwalk::mechanism::cell::{Calibration, CellScale, Obtained};
+use veilwalk::mechanism::Calibration;
+use veilwalk::mechanism::cell::{CellScale, Obtained};
 use veilwalk::mechanism::{CostScale, Unit};
 use veilwalk::model::Certified;
 use veilwalk::{Design, Promise};

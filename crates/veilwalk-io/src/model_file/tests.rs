@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use veilwalk::chain::Grid;
 use veilwalk::guarantee::unwatched;
-use veilwalk::mechanism::cell::Calibration;
+use veilwalk::mechanism::Calibration;
 use veilwalk::mechanism::{Design, Distance, Rule, Workspace};
 use veilwalk::model::Certified;
 use veilwalk::random::Words;

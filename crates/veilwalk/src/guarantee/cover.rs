@@ -4,17 +4,19 @@
 //! walks that differ in that one state are adjacent, and ε says something about them. All of it is
 //! decided on whole numbers.
 
+use std::fmt;
 use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::Serialize;
+use thiserror::Error;
 
 use super::loss::reach_of;
 use super::{Cancelled, Watch, report_progress, unwatched};
 use crate::chain::StateId;
-use crate::mechanism::Unit;
+use crate::mechanism::{Promise, Unit};
 use crate::model::Model;
-use crate::nats::Nats;
+use crate::nats::{Nats, in_nats};
 use crate::rational::Rational;
 
 /// What a promise's unit covers on a chain.
@@ -32,7 +34,64 @@ pub struct Cover {
     pub median_alternatives: usize,
 }
 
+/// A promise that protects nothing on a chain.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the guarantee would be empty: on this chain {why}, so epsilon {} would protect nothing{}",
+    .promise.epsilon,
+    .closest.as_ref().map(ToString::to_string).unwrap_or_default()
+)]
+pub struct EmptyGuarantee {
+    /// What would be promised.
+    pub promise: Promise,
+    /// Why nothing is protected.
+    pub why: String,
+    /// What the smallest radius that protects anything would protect.
+    pub closest: Option<Box<ClosestStates>>,
+}
+
+/// The two states of a chain that are closest to each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClosestStates {
+    /// One of them.
+    pub from: String,
+    /// The other.
+    pub to: String,
+    /// The smallest radius that covers them, in nats.
+    pub radius: Rational,
+}
+
+impl fmt::Display for ClosestStates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, radius } = self;
+        write!(f, ". The two closest states, {from:?} and {to:?}, are {} apart", in_nats(radius))
+    }
+}
+
 impl Cover {
+    /// Refuses a promise that covers nothing; `self` is what its unit covers.
+    ///
+    /// # Errors
+    ///
+    /// If no two different walks are within the promise's unit.
+    pub fn refuse_empty(&self, model: &Model, promise: Promise) -> Result<(), EmptyGuarantee> {
+        if !self.is_vacuous() {
+            return Ok(());
+        }
+        let closest = model.closest_pair().map(|pair| {
+            Box::new(ClosestStates {
+                from: model.chain().label(pair.from).to_owned(),
+                to: model.chain().label(pair.to).to_owned(),
+                radius: radius_reaching(pair.distance),
+            })
+        });
+        let why = match closest {
+            Some(_) => format!("no two different walks are within {}", promise.unit),
+            None => "there is only one state".to_owned(),
+        };
+        Err(EmptyGuarantee { promise, why, closest })
+    }
+
     /// What this unit covers. With substitutions, every other state is an alternative.
     #[must_use]
     pub fn new(model: &Model, unit: Unit) -> Self {

@@ -44,7 +44,7 @@ pub use block::{ReplacementLoss, block_loss, replacement_work, worst_replacement
 pub use block_report::{BlockEffort, BlockGuarantee};
 pub use calibrate::{Calibrated, CalibrationError, calibrate};
 pub use certificate::{CertificateError, ModelError, check_certificate};
-pub use cover::{Cover, SuggestedRadii};
+pub use cover::{ClosestStates, Cover, EmptyGuarantee, SuggestedRadii};
 pub use loss::{
     Coverage, Effort, Figures, Losses, PairLoss, Summary, Worst, audited_loss, pair_loss,
 };

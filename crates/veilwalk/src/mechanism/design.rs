@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::promise::ChainWeight;
+use super::promise::{ChainWeight, Unit};
 use crate::distance::Nearest;
 
 /// How far a candidate is from the real state.
@@ -44,6 +44,24 @@ pub enum Rule {
     PermuteAndFlip,
     /// Pick in proportion to `exp(-cost)`.
     Exponential,
+}
+
+/// How the scale is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Calibration {
+    /// By the proven formula.
+    Theorem,
+    /// The largest whose audited loss keeps the promise.
+    #[default]
+    Exact,
+}
+
+impl Calibration {
+    /// How the scale of a design is found unless someone says otherwise.
+    #[must_use]
+    pub const fn default_for(design: Design) -> Self {
+        if design.distance.nearest().is_some() { Self::Exact } else { Self::Theorem }
+    }
 }
 
 /// A member of the family, all but its scale.
@@ -115,6 +133,18 @@ impl Preset {
         Design { distance, rule, chain_weight }
     }
 
+    /// The member that has these choices and whose guarantee is counted in this unit, if it has a name.
+    #[must_use]
+    pub fn of(design: Design, unit: Unit) -> Option<Self> {
+        let substitutions = matches!(unit, Unit::Substitutions(_));
+        let fits = |preset: &Self| match preset {
+            // The same choices under two names, one for each unit.
+            Self::Exponential => !substitutions,
+            _ => substitutions || !preset.counts_substitutions(),
+        };
+        Self::ALL.into_iter().find(|preset| preset.design() == design && fits(preset))
+    }
+
     /// Whether its guarantee is counted in substitutions rather than in a radius, as published.
     #[must_use]
     pub const fn counts_substitutions(self) -> bool {
@@ -175,6 +205,10 @@ named!(Distance, "distance",
 named!(Rule, "rule",
     PermuteAndFlip => "permute-and-flip",
     Exponential => "exponential",
+);
+named!(Calibration, "way to find a scale",
+    Theorem => "theorem",
+    Exact => "exact",
 );
 named!(Preset, "mechanism",
     Paper => "paper",

@@ -40,12 +40,12 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use block::{BlockError, BlockLength, Blocks};
-pub use design::{Design, Distance, Preset, Rule, UnknownName};
+pub use design::{Calibration, Design, Distance, Preset, Rule, UnknownName};
 pub use promise::{Budget, ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
 pub use scale::{CostScale, ScaleError};
 pub use step::Workspace;
 
-use cell::{Calibration, CellScale};
+use cell::CellScale;
 use step::Scale;
 
 use crate::chain::StateId;

@@ -88,15 +88,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let origin = args.own.origin(chain)?;
     let start = args.own.start(chain, origin)?;
     let real = args.real.read(chain)?;
-    let settled = args.mechanism.settled()?;
     let length = args.block.length()?;
+    let asked = args.mechanism.asked(length)?;
     if real.is_some() {
         terminal::warning(
             "figures computed from real walks depend on them and are NOT protected; do not publish \
              them with the release",
         );
     }
-    Args::warn_of_nothing_protected(&model, settled.promise);
+    Args::warn_of_nothing_protected(&model, asked.request.promise);
     let real = real.as_ref();
     let levels = match args.levels.as_slice() {
         [] => usual_levels(&model),
@@ -114,7 +114,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let (name, promise, found) = match length {
         Some(length) => {
-            let chosen = settled.on(&model, Some(length))?;
+            let chosen = asked.on(&model)?;
             let plan = BlockPlan {
                 mechanism: &chosen.mechanism,
                 inquiry,
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             (chosen.name, chosen.promise, found)
         }
         None => {
-            let chosen = settled.on(&model, None)?;
+            let chosen = asked.on(&model)?;
             let plan = Plan {
                 mechanism: &chosen.mechanism,
                 inquiry,

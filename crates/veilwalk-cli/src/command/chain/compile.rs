@@ -4,13 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use veilwalk::mechanism::cell::Calibration;
 use veilwalk::model::Certified;
 use veilwalk_io::write_model;
 
-use crate::args::{
-    Calibrate, ChainOptions, DistanceOptions, MechanismArgs, Written, counted, settle_output,
-};
+use crate::args::{ChainOptions, DistanceOptions, MechanismArgs, Written, counted, settle_output};
 use crate::terminal;
 
 /// Compute a chain's distances once, and write them with the chain as a model
@@ -59,10 +56,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         scales.push(Certified {
             design: chosen.mechanism.design(),
             promise: chosen.promise,
-            calibration: match chosen.calibrate {
-                Calibrate::Theorem => Calibration::Theorem,
-                Calibrate::Exact => Calibration::Exact,
-            },
+            calibration: chosen.calibration,
             scales: certificate.into(),
         });
         holds += &format!(", and cells with scales for {}", chosen.promise);

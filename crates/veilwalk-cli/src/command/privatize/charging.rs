@@ -6,13 +6,14 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use veilwalk::guarantee::Price;
 use veilwalk::mechanism::Budget;
+use veilwalk::request::Made;
 use veilwalk::session::{Releaser, WalkDigest};
 use veilwalk::{Chain, Start};
 use veilwalk_io::{NewWalk, ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader};
 use veilwalk_ledger::{Charge, Charged, Ledger, LedgerError, Limit, Terms};
 
 use super::{Args, Run};
-use crate::args::{self, Chosen, counted};
+use crate::args::{self, counted};
 use crate::progress::{self, Stoppable};
 use crate::terminal;
 
@@ -36,7 +37,7 @@ impl Charging {
     /// Opens the ledger that was asked for.
     pub(super) fn open(
         args: &Args,
-        chosen: &Chosen,
+        chosen: &Made,
         release: [u8; 16],
         start: Start,
     ) -> Result<Option<Self>> {

@@ -13,7 +13,7 @@ pub(super) fn manifest(run: &Run<'_>, tally: &Tally, path: &Path, hash: String) 
         name: &run.chosen.name,
         mechanism: &run.chosen.mechanism,
         promise: run.chosen.promise,
-        scale_from: run.chosen.calibrate.into(),
+        calibration: run.chosen.calibration,
         cover: &run.cover,
         source: run.source.kind(),
         release_id: run.release_id,

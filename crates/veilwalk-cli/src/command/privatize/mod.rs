@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use veilwalk::guarantee::Cover;
-use veilwalk::guarantee::cover::radius_reaching;
 use veilwalk::mechanism::{Budget, Unit};
-use veilwalk::nats::in_nats;
 use veilwalk::random::{ReleaseId, Secret, SourceKind};
+use veilwalk::request::Made;
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
     AtomicFile, Compression, Hashing, HeldOutput, NewWalk, ReadError, ReadErrorKind, UnknownStates,
@@ -25,7 +24,7 @@ use self::charging::{Charging, Known};
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
-    self, BlockArgs, ChainArgs, Chosen, Input, MechanismArgs, UnknownLabels, UnknownState, Written,
+    self, BlockArgs, ChainArgs, Input, MechanismArgs, UnknownLabels, UnknownState, Written,
     any_whole, blocks_in_words, quoted, unknown_state_error, whole,
 };
 use crate::progress;
@@ -180,14 +179,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         args::settle_output(output, Written::Release, &args.inputs())?;
     }
     let length = args.block.length()?;
-    let settled = args.mechanism.settled()?;
-    let promise = settled.promise;
-    match length {
-        None => settled.design(model.chain())?,
-        Some(_) => settled.block_design()?,
-    };
+    let asked = args.mechanism.asked(length)?;
+    let promise = asked.request.promise;
+    asked.check(model.chain())?;
     let cover = args.refuse_empty_guarantee(&model, promise)?;
-    let chosen = settled.on(&model, length)?;
+    let chosen = asked.on(&model)?;
     let blocks = length.map(|length| format!(" in {}", blocks_in_words(length)));
     let blocks = blocks.unwrap_or_default();
     terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
@@ -221,7 +217,7 @@ const PRINTED: &str = "the rows that were printed are released";
 /// What a release is made with, beyond the releaser itself.
 struct Run<'a> {
     args: &'a Args,
-    chosen: Chosen,
+    chosen: Made,
     cover: Cover,
     source: Source,
     release_id: ReleaseId,
@@ -322,34 +318,20 @@ impl Args {
     /// What the unit covers on this chain; an error if that is nothing.
     fn refuse_empty_guarantee(&self, model: &Model, promise: Promise) -> Result<Cover> {
         let cover = Cover::new(model, promise.unit);
-        if !cover.is_vacuous() {
-            return Ok(cover);
-        }
-        let why = match model.closest_pair() {
-            Some(_) => format!("no two different walks are within {}", promise.unit),
-            None => "the chain has only one state".to_owned(),
-        };
+        let Err(empty) = cover.refuse_empty(model, promise) else { return Ok(cover) };
         if self.allow_vacuous {
+            let why = &empty.why;
             terminal::warning(format!("--allow-vacuous: {why}, so this release protects nothing"));
             return Ok(cover);
         }
-        let advice = model.closest_pair().map_or_else(String::new, |closest| {
-            let smallest = radius_reaching(closest.distance).to_string();
-            let label = |state| model.chain().label(state);
+        let advice = empty.closest.as_ref().map_or_else(String::new, |closest| {
+            let command = this_command_with("--radius", &closest.radius.to_string());
             format!(
-                ". The two closest states, {:?} and {:?}, are {} apart; protect at \
-                 least those with\n\n  {}\n\n`veilwalk guarantee` says what a radius protects",
-                label(closest.from),
-                label(closest.to),
-                in_nats(&smallest),
-                this_command_with("--radius", &smallest)
+                "; protect at least those with\n\n  {command}\n\n`veilwalk guarantee` says what a \
+                 radius protects"
             )
         });
-        bail!(
-            "the guarantee would be empty: on this chain {why}, so epsilon {} would protect \
-             nothing{advice}; --allow-vacuous releases without protection",
-            promise.epsilon,
-        )
+        bail!("{empty}{advice}; --allow-vacuous releases without protection")
     }
 
     /// Refuses a secret that is something else as well: the chain is public, and randomness must not

@@ -32,6 +32,7 @@
 //! ```
 
 mod aim;
+mod serialized;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -164,18 +165,6 @@ impl Ranking {
     }
 }
 
-/// The name of a design, where its guarantee is counted in this unit.
-#[must_use]
-pub fn name_of(design: Design, unit: Unit) -> Option<Preset> {
-    let substitutions = matches!(unit, Unit::Substitutions(_));
-    let fits = |preset: &Preset| match preset {
-        // The same choices under two names, one for each unit.
-        Preset::Exponential => !substitutions,
-        _ => substitutions || !preset.counts_substitutions(),
-    };
-    Preset::ALL.into_iter().find(|preset| preset.design() == design && fits(preset))
-}
-
 /// Above this many multiplications candidates are screened first, and the grid is thinned.
 const IN_FULL: u64 = 300_000_000_000;
 const UNTHINNED: u64 = 3_000_000_000_000;
@@ -254,7 +243,7 @@ enum Grid {
 /// The candidates: those with names first, so that they win ties.
 fn grid(unit: Unit, grid: Grid) -> Vec<Design> {
     use Distance::{Cell, CellSymmetric, Directed, Hamming, Symmetric};
-    let named = |preset: &Preset| name_of(preset.design(), unit) == Some(*preset);
+    let named = |preset: &Preset| Preset::of(preset.design(), unit) == Some(*preset);
     let mut designs: Vec<Design> =
         Preset::ALL.into_iter().filter(named).map(Preset::design).collect();
     let quarter = ChainWeight::new(Rational::new(1, 4).expect("not over zero"));
@@ -332,7 +321,7 @@ impl Run<'_> {
             match Mechanism::watched(model, design, promise, &|done| part(0.0, 0.25, done)) {
                 Ok(mechanism) => {
                     let figures = self.figures(&mechanism, steps, &inner)?;
-                    let preset = name_of(design, unit);
+                    let preset = Preset::of(design, unit);
                     members.push(Evaluated { design, preset, figures, score: 0.0 });
                 }
                 Err(ScaleError::Cancelled(_)) => return Err(Stopped.into()),
@@ -394,7 +383,7 @@ mod tests {
             let designs = grid(unit, Grid::Full);
             assert_eq!(designs.len(), 40);
             for (place, design) in designs.iter().enumerate() {
-                assert_eq!(name_of(*design, unit).is_some(), place < named, "{design}");
+                assert_eq!(Preset::of(*design, unit).is_some(), place < named, "{design}");
                 assert!(!designs[..place].contains(design), "{design} twice");
             }
             let thin = grid(unit, Grid::Thin);
@@ -405,9 +394,9 @@ mod tests {
     #[test]
     fn names_go_with_the_unit() {
         let design = Preset::Exponential.design();
-        assert_eq!(name_of(design, radius()), Some(Preset::Exponential));
+        assert_eq!(Preset::of(design, radius()), Some(Preset::Exponential));
         let substitutions = Unit::Substitutions(1.try_into().unwrap());
-        assert_eq!(name_of(design, substitutions), Some(Preset::ExponentialHamming));
-        assert_eq!(name_of(Preset::Chen.design(), radius()), None);
+        assert_eq!(Preset::of(design, substitutions), Some(Preset::ExponentialHamming));
+        assert_eq!(Preset::of(Preset::Chen.design(), radius()), None);
     }
 }

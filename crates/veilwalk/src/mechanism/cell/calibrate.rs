@@ -26,10 +26,10 @@ use std::borrow::Cow;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::Calibration;
 use crate::chain::StateId;
 use crate::distance::{Cells, DistanceTable};
 use crate::guarantee::rounding::{above, add_up, below, divide_up, log_kernel_error};
+use crate::mechanism::Calibration;
 use crate::mechanism::{CostScale, Design, Promise, Rule, ScaleError, Unit, log_kernel_of};
 use crate::model::Model;
 use crate::nats::Nats;

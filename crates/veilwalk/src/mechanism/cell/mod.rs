@@ -62,19 +62,9 @@ use std::sync::Arc;
 
 use crate::chain::StateId;
 use crate::distance::{Cells, Metric};
-use crate::mechanism::{Mechanism, ScaleError};
+use crate::mechanism::{Calibration, Mechanism, ScaleError};
 use crate::nats::Nats;
 use crate::watch::Watch;
-
-/// How the scale of each last released state is found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Calibration {
-    /// By the proven formula.
-    Theorem,
-    /// The largest whose audited loss keeps the promise.
-    #[default]
-    Exact,
-}
 
 impl Mechanism {
     /// By what factors the scales in force are above those of the theorem, the smallest and the
