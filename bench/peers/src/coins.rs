@@ -4,7 +4,7 @@
 use anyhow::Result;
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use veilwalk::mechanism::Workspace;
+use veilwalk::internal::mechanism::Workspace;
 use veilwalk::random::Words;
 use veilwalk::{Chain, Distance, Mechanism, Nats, Rule, Source, StateId};
 

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde_json::{Value, json};
+use veilwalk::CacheSize;
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::Grid;
-use veilwalk::distance::CacheSize;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start};
 use veilwalk_report::{Axis, Chart, Dash, Mark, Series, Tone, side_by_side};

@@ -16,8 +16,8 @@ use clap::{Parser, Subcommand};
 use serde_json::json;
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, RowSums, Scope};
-use veilwalk::distance::Nearest;
-use veilwalk::mechanism::Workspace;
+use veilwalk::internal::distance::Nearest;
+use veilwalk::internal::mechanism::Workspace;
 use veilwalk::{Chain, Distance, Mechanism, Model, Nats, Preset, Promise, Source, StateId};
 
 #[derive(Parser)]
@@ -113,7 +113,8 @@ fn shortest<T>(repeat: usize, mut work: impl FnMut() -> T) -> (f64, T) {
 }
 
 fn all_pairs(chain: Chain, handover: &std::path::Path, repeat: usize) -> Result<serde_json::Value> {
-    let (seconds, table) = shortest(repeat, || veilwalk::distance::DistanceTable::directed(&chain));
+    let (seconds, table) =
+        shortest(repeat, || veilwalk::internal::distance::DistanceTable::directed(&chain));
     handover::chain(handover, &chain)?;
     handover::distances(handover, table.rows())?;
     Ok(json!({

@@ -1,6 +1,6 @@
 //! What helps against an error, in flags.
 
-use veilwalk::remedy::Remedy;
+use veilwalk::Remedy;
 
 pub(crate) fn as_flag(remedy: Remedy) -> &'static str {
     match remedy {

@@ -13,10 +13,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use veilwalk::guarantee::{CertificateError, Watch, check_certificate};
-use veilwalk::mechanism::cell::CellScale;
+use veilwalk::Rational;
+use veilwalk::Watch;
+use veilwalk::internal::cell::CellScale;
+use veilwalk::internal::guarantee::{CertificateError, check_certificate};
 use veilwalk::mechanism::{Calibration, ChainWeight, Epsilon, Radius, Unit};
-use veilwalk::rational::Rational;
 use veilwalk::{Chain, Design, Distance, Mechanism, Promise, Rule, StateId};
 
 use crate::output::AtomicFile;

@@ -7,8 +7,8 @@ use std::fmt;
 use std::io;
 
 use thiserror::Error;
+use veilwalk::Remedy;
 use veilwalk::chain::{ChainError, InitialError, UnknownState};
-use veilwalk::remedy::Remedy;
 
 use crate::compression::{Compression, Damaged};
 use crate::model_file::ModelProblem;

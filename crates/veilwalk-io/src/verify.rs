@@ -10,10 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use thiserror::Error;
-use veilwalk::guarantee::{Cover, Watch};
+use veilwalk::Remedy;
+use veilwalk::Watch;
+use veilwalk::guarantee::Cover;
+use veilwalk::internal::request::{Base, Request, RequestError};
 use veilwalk::mechanism::{BlockError, BlockLength, Calibration, Unit};
-use veilwalk::remedy::Remedy;
-use veilwalk::request::{Base, Request, RequestError};
 use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, ReleaseId, StateId};
 
 use crate::manifest::{BlockPart, Counts, CoveragePart, GuaranteePart, Manifest, hash_file};

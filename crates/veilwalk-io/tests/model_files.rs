@@ -6,11 +6,11 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tempfile::TempDir;
 use veilwalk::chain::{ChainBuilder, Entries, Grid, Initial};
-use veilwalk::distance::Nearest;
-use veilwalk::guarantee::unwatched;
+use veilwalk::internal::distance::Nearest;
+use veilwalk::internal::model::Certified;
 use veilwalk::mechanism::Calibration;
-use veilwalk::model::Certified;
 use veilwalk::session::Releaser;
+use veilwalk::unwatched;
 use veilwalk::{
     Chain, Mechanism, Model, Preset, Promise, ReleaseId, Secret, Source, Start, StateId,
 };

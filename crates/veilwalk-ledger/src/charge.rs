@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use veilwalk::rational::Rational;
+use veilwalk::Rational;
 
 use crate::entry::{Entry, Terms};
 use crate::error::Problem;

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU32;
 
+use veilwalk::Rational;
 use veilwalk::chain::ChainHash;
 use veilwalk::mechanism::{Epsilon, Promise, Radius, Unit};
-use veilwalk::rational::Rational;
 
 use crate::error::Problem;
 

@@ -1,8 +1,8 @@
 //! Why a ledger cannot be used, or refuses.
 
 use thiserror::Error;
-use veilwalk::rational::Rational;
-use veilwalk::remedy::Remedy;
+use veilwalk::Rational;
+use veilwalk::Remedy;
 
 use crate::entry::hex;
 use crate::window::Window;

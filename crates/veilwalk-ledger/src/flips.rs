@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use veilwalk::Promise;
-use veilwalk::rational::Rational;
+use veilwalk::Rational;
 
 use crate::charge::{Charge, Limit};
 use crate::entry::tests::terms;

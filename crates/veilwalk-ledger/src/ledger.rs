@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use veilwalk::rational::Rational;
+use veilwalk::Rational;
 
 use crate::charge::{Charge, Charged, Limit, charge};
 use crate::entry::{Entry, Terms};

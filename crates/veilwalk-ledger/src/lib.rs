@@ -40,7 +40,7 @@
 //! checks above cover. A journal that is damaged gives a mixture of two states, which they find.
 //!
 //! ```
-//! use veilwalk::rational::Rational;
+//! use veilwalk::Rational;
 //! use veilwalk::{Chain, Promise};
 //! use veilwalk_ledger::{Charge, Ledger, Limit, Terms};
 //!

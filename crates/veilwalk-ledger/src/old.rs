@@ -7,9 +7,9 @@ use std::path::Path;
 use redb::{
     Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError, TableDefinition,
 };
+use veilwalk::Rational;
 use veilwalk::chain::ChainHash;
 use veilwalk::mechanism::{Epsilon, Promise, Radius, Unit};
-use veilwalk::rational::Rational;
 
 use crate::entry::{Entry, Terms};
 use crate::error::{LedgerError, Problem};

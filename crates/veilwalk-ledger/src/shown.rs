@@ -1,8 +1,8 @@
 //! A ledger as JSON, as the command and Python show it.
 
 use serde_json::{Map, Value, json};
+use veilwalk::Rational;
 use veilwalk::mechanism::Unit;
-use veilwalk::rational::Rational;
 
 use crate::entry::{Entry, hex};
 use crate::error::LedgerError;

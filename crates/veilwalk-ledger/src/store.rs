@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use veilwalk::rational::Rational;
+use veilwalk::Rational;
 
 use crate::entry::{Entry, fraction, written};
 use crate::error::Problem;

@@ -33,9 +33,9 @@
 
 use std::fmt;
 
+use veilwalk::Rational;
 use veilwalk::chain::ChainHash;
 use veilwalk::mechanism::Unit;
-use veilwalk::rational::Rational;
 
 use crate::entry::Terms;
 

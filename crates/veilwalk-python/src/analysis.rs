@@ -2,12 +2,14 @@
 
 use pyo3::prelude::*;
 use serde_json::json;
-use veilwalk::analysis::block_plan::{BlockFindings, BlockPlan, Exactness};
-use veilwalk::analysis::compare::{Basis, Comparison, Setting};
-use veilwalk::analysis::plan::{Effort, Plan};
-use veilwalk::analysis::tune::{Aim, Question, WalksFrom, tune as best};
+use veilwalk::analysis::{Aim, Question, tune as best};
+use veilwalk::analysis::{AnalysisEffort, Plan};
+use veilwalk::analysis::{Comparison, Setting};
 use veilwalk::analysis::{Inquiry, Origin, Progress, usual_levels};
 use veilwalk::guarantee;
+use veilwalk::internal::block_plan::{BlockFindings, BlockPlan, Exactness};
+use veilwalk::internal::compare::Basis;
+use veilwalk::internal::tune::WalksFrom;
 use veilwalk::mechanism::{Epsilon, Radius};
 use veilwalk::{Preset, Start, StateId};
 use veilwalk_io::UnknownStates;
@@ -102,7 +104,7 @@ pub(crate) fn analyze(
         let plan = Plan {
             mechanism: &releasing,
             inquiry,
-            effort: if thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
+            effort: if thorough { AnalysisEffort::WHATEVER_IT_TAKES } else { AnalysisEffort::SOME },
         };
         let analysis = plan.carry_out(&observer);
         let analysis = analysis.map_err(|e| VeilwalkError::new_err(e.to_string()))?;

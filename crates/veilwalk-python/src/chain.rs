@@ -10,8 +10,8 @@ use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::{
     BuildOptions, BuildReport, ChainBuilder, Entries, RowSums, Scope, TransitionCounts,
 };
-use veilwalk::distance::Nearest;
-use veilwalk::model::Tables;
+use veilwalk::internal::distance::Nearest;
+use veilwalk::internal::model::Tables;
 use veilwalk::{Initial, Model, Nats, Source, StateId};
 
 use crate::error::{chain_error, parameter_error, walk_error};
@@ -416,7 +416,7 @@ impl Chain {
 }
 
 impl Chain {
-    fn named(&self, pair: veilwalk::model::Pair) -> (String, String, f64) {
+    fn named(&self, pair: veilwalk::Pair) -> (String, String, f64) {
         let label = |state| self.chain.label(state).to_owned();
         (label(pair.from), label(pair.to), pair.distance.as_f64())
     }

@@ -7,8 +7,8 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use pyo3::prelude::*;
+use veilwalk::internal::request::{Base, Request};
 use veilwalk::mechanism::{BlockLength, Epsilon, Radius, Unit};
-use veilwalk::request::{Base, Request};
 use veilwalk::{Design, Preset, Promise};
 
 use crate::error::{ParameterError, parameter_error};

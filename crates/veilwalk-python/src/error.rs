@@ -5,7 +5,7 @@ use std::fmt::Display;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use veilwalk::remedy::Remedy;
+use veilwalk::Remedy;
 
 create_exception!(veilwalk, VeilwalkError, PyValueError, "Anything that veilwalk refuses.");
 create_exception!(veilwalk, ChainError, VeilwalkError, "Something that is not a chain.");

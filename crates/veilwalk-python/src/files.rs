@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use veilwalk::guarantee::{Cover, Price};
-use veilwalk::mechanism::Budget;
-use veilwalk::model::Certified;
+use veilwalk::internal::mechanism::Budget;
+use veilwalk::internal::model::Certified;
+use veilwalk::internal::request::{Base, Made, Request};
 use veilwalk::random::SourceKind;
-use veilwalk::request::{Base, Made, Request};
 use veilwalk::{ReleaseId, Start};
 use veilwalk_io::{
     FinishedRelease, Manifest, MechanismFile, UnknownStates, count_release, hash_file,

@@ -54,7 +54,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        veilwalk::remedy::word_remedies(super::error::as_keyword);
+        veilwalk::word_remedies(super::error::as_keyword);
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

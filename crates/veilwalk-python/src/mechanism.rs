@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use veilwalk::guarantee::{
-    self, AuditPlan, BlockEffort, BlockGuarantee, Cover, Effort, Guarantee, Price, StepSampler,
-    audit, audited_loss,
-};
+use veilwalk::guarantee;
+use veilwalk::guarantee::{AuditPlan, BlockGuarantee, Cover, Effort, Guarantee, Price, audit};
+use veilwalk::internal::guarantee::{BlockEffort, StepSampler, audited_loss};
+use veilwalk::internal::request::{Made, Request};
 use veilwalk::mechanism::{BlockLength, Calibration, Unit};
-use veilwalk::request::{Made, Request};
 use veilwalk::{Model, Source, Start, StateId};
 
 use crate::chain::Chain;

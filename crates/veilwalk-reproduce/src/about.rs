@@ -3,8 +3,8 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use veilwalk::StateId;
-use veilwalk::analysis::profile::{OwnEntropy, own_entropy};
 use veilwalk::guarantee::Cover;
+use veilwalk::internal::profile::{OwnEntropy, own_entropy};
 use veilwalk::mechanism::Unit;
 
 use crate::plan::{RADIUS, STEPS};

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use veilwalk::analysis::Origin;
-use veilwalk::analysis::bounds::{EntropyBound, ErrorBound, TypicalityBound};
-use veilwalk::analysis::drift::Drift;
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
-use veilwalk::analysis::long_run::{self, chain_mixing_time};
 use veilwalk::chain::{ChainBuilder, Entries};
+use veilwalk::internal::bounds::{EntropyBound, ErrorBound, TypicalityBound};
+use veilwalk::internal::drift::Drift;
+use veilwalk::internal::joint::{JointChain, KernelMemory};
+use veilwalk::internal::long_run;
+use veilwalk::internal::long_run::chain_mixing_time;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start, StateId};
 
 use crate::Host;
@@ -91,7 +92,7 @@ impl Checks {
         let exact = host.observed("checks: steps", |observer| {
             joint.utility(origin, start, STEPS, &[SINGLED_OUT], observer)
         })?;
-        let effort = long_run::Effort::default();
+        let effort = long_run::LongRunEffort::default();
         let (law, _) =
             host.observed("checks: long run", |observer| joint.stationary(effort, observer))?;
         let second =

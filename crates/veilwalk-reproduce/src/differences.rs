@@ -2,7 +2,7 @@
 //! that shows it, and what veilwalk does.
 
 use veilwalk::Preset;
-use veilwalk::nats::in_nats;
+use veilwalk::internal::nats::in_nats;
 use veilwalk_report::{chance, estimate, figure, percent};
 
 use crate::checks::{Checks, SINGLED_OUT, TYPICAL};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use veilwalk::chain::downtown_map;
+use veilwalk::internal::chain::downtown_map;
 use veilwalk::{Chain, StateId};
 use veilwalk_report::Label;
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use veilwalk::analysis::{Observer, Progress};
-use veilwalk::watch::{Cancelled, Watch};
+use veilwalk::{Cancelled, Watch};
 
 /// Shows notes and progress, and may ask for the evaluation to stop.
 pub trait Host {

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use veilwalk::analysis::Origin;
-use veilwalk::analysis::drift::{Drift, DriftReport};
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
-use veilwalk::analysis::profile::Profile;
-use veilwalk::analysis::simulate::{
-    self, RealWalks, SimulatedExceedance, Simulation, simulate as simulated,
+use veilwalk::guarantee::{CalibrationError, Effort, Guarantee, calibrate};
+use veilwalk::internal::drift::{Drift, DriftReport};
+use veilwalk::internal::guarantee::FigureKind as Kind;
+use veilwalk::internal::joint::{JointChain, KernelMemory};
+use veilwalk::internal::profile::Profile;
+use veilwalk::internal::simulate;
+use veilwalk::internal::simulate::{
+    RealWalks, SimulatedExceedance, Simulation, simulate as simulated,
 };
-use veilwalk::guarantee::{CalibrationError, Effort, Figures as Kind, Guarantee, calibrate};
 use veilwalk::mechanism::Calibration;
 use veilwalk::session::Releaser;
 use veilwalk::{Mechanism, Preset, Promise, Source, Start};

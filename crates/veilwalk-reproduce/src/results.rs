@@ -3,8 +3,8 @@
 use anyhow::Result;
 use serde::Serialize;
 use veilwalk::Preset;
-use veilwalk::analysis::drift::Drift;
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
+use veilwalk::internal::drift::Drift;
+use veilwalk::internal::joint::{JointChain, KernelMemory};
 use veilwalk_report::counted;
 
 use crate::Host;

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use chains::{scattered, wikispeedia};
-use veilwalk::analysis::bounds::ErrorBound;
-use veilwalk::analysis::drift::Drift;
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
-use veilwalk::analysis::long_run::Effort;
 use veilwalk::analysis::{Origin, unobserved};
+use veilwalk::internal::bounds::ErrorBound;
+use veilwalk::internal::drift::Drift;
+use veilwalk::internal::joint::{JointChain, KernelMemory};
+use veilwalk::internal::long_run::LongRunEffort;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
 
 fn measure(name: &str, chain: Chain, sweeps: u32) {
@@ -46,10 +46,10 @@ fn measure(name: &str, chain: Chain, sweeps: u32) {
 
 fn long_run(joint: &JointChain<'_>, drift: &Drift) {
     let began = Instant::now();
-    let (_, figures) = joint.stationary(Effort::default(), &unobserved).unwrap();
+    let (_, figures) = joint.stationary(LongRunEffort::default(), &unobserved).unwrap();
     println!("{figures:?}\n  in {:.1} s", began.elapsed().as_secs_f64());
     let began = Instant::now();
-    let effort = Effort { sweeps: 300, ..Effort::default() };
+    let effort = LongRunEffort { sweeps: 300, ..LongRunEffort::default() };
     let second = joint.second_eigenvalue(effort, &unobserved).unwrap();
     println!("{second:?}\n  in {:.1} s", began.elapsed().as_secs_f64());
     let began = Instant::now();

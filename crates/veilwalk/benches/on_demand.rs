@@ -10,9 +10,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use veilwalk::CacheSize;
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::Grid;
-use veilwalk::distance::CacheSize;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start};
 

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use grid::grid;
-use veilwalk::distance::Nearest;
-use veilwalk::mechanism::{Unit, Workspace};
+use veilwalk::internal::distance::Nearest;
+use veilwalk::internal::mechanism::Workspace;
+use veilwalk::mechanism::Unit;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, StateId};
 
 fn steps(criterion: &mut Criterion) {

@@ -23,33 +23,62 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The parts, from the ground up: [`nats`] (distances as integers), [`chain`], [`distance`],
-//! [`random`] (exact coins), [`mechanism`] (the family, with its proofs), [`session`], [`guarantee`]
-//! (what a promise means on a chain) and [`analysis`] (how good a release is, computed). Nothing that
-//! decides a release is a float.
+//! # The story of a release
+//!
+//! 1. A [`Chain`] is public: built with a [`ChainBuilder`], fitted, or built in ([`chain`]).
+//! 2. A [`Model`] is a chain with the distances between its states, in [`Nats`].
+//! 3. A [`Promise`] says how private a release is: an [`Epsilon`] for walks within a [`Radius`], or for a number
+//!    of replaced states ([`Unit`]).
+//! 4. A [`Mechanism`] keeps a promise on a model. Its [`Design`] is a [`Preset`] or a choice of [`Distance`],
+//!    [`Rule`] and chain weight ([`mechanism`], with the proofs).
+//! 5. A [`Guarantee`] says what the promise is worth on this chain, before anything is released
+//!    ([`guarantee`]), and [`analysis`] computes how accurate releases are.
+//! 6. A [`Source`] gives the randomness: the system's, or from a [`Secret`] and a [`ReleaseId`] so that a run can
+//!    be repeated ([`random`]).
+//! 7. A [`Session`] releases one walk while it happens; a [`Releaser`] releases many. Real states are pushed, released
+//!    ones come back, one by one or in blocks ([`BlockLength`], [`session`]).
+//!
+//! Nothing that decides a release is a float. Every function has an error of its own, and [`Error`] takes them all.
+//!
+//! # Words
+//!
+//! The same act has the same word everywhere. A *step* is one move of a walk. To *push* is to hand over one real
+//! state; what comes back is *released*. To *release* is to push where every real state is answered at once. To
+//! *privatize* is to release whole walks, which the command and the Python package do.
 
 pub mod analysis;
 pub mod chain;
-pub mod distance;
+mod distance;
+pub mod error;
 pub mod guarantee;
+#[doc(hidden)]
+pub mod internal;
 pub mod mechanism;
-pub mod model;
-pub mod nats;
+mod model;
+mod nats;
 pub mod random;
-pub mod rational;
-pub mod remedy;
-pub mod request;
+mod rational;
+mod remedy;
+mod request;
 pub mod session;
 mod state;
-pub mod storage;
-pub mod watch;
+mod storage;
+mod watch;
 
-pub use chain::{Chain, Initial, StateId};
-pub use mechanism::{Design, Distance, Mechanism, Preset, Promise, Rule};
-pub use model::Model;
+pub use chain::{Chain, ChainBuilder, Initial, StateId};
+pub use distance::CacheSize;
+pub use error::Error;
+pub use guarantee::Guarantee;
+pub use mechanism::{
+    BlockLength, Design, Distance, Epsilon, Mechanism, Preset, Promise, Radius, Rule, Unit,
+};
+pub use model::{Model, Pair};
 pub use nats::Nats;
 pub use random::{ReleaseId, Secret, Source};
-pub use session::{Session, Start};
+pub use rational::Rational;
+pub use remedy::{Remedy, word_remedies};
+pub use session::{Releaser, Session, Start, Walk};
+pub use watch::{Cancelled, Watch, unwatched};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]

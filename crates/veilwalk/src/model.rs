@@ -29,12 +29,12 @@ pub struct Model {
     cells: [OnceLock<Arc<Cells>>; 2],
     closest_pair: OnceLock<Option<Pair>>,
     certified: Vec<Certified>,
-    origin: Option<Arc<dyn Origin>>,
+    origin: Option<Arc<dyn TableOrigin>>,
 }
 
 /// Where a model's tables lie, if that is not in memory of its own: a file that is mapped, and that
 /// somebody else could write to.
-pub trait Origin: std::fmt::Debug + Send + Sync {
+pub trait TableOrigin: std::fmt::Debug + Send + Sync {
     /// Whether everything that was read from there so far is what was there when the model was opened.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ pub struct Tables {
     /// Scales that were calibrated.
     pub certified: Vec<Certified>,
     /// Where all of these lie, if somebody else could change them.
-    pub origin: Option<Arc<dyn Origin>>,
+    pub origin: Option<Arc<dyn TableOrigin>>,
 }
 
 /// The scales of a mechanism that goes by cells, calibrated before.
@@ -205,7 +205,7 @@ impl Model {
     /// Where its tables lie, if somebody else could change them. A model that is made of parts of this
     /// one has the same origin ([`Tables::origin`]).
     #[must_use]
-    pub fn origin(&self) -> Option<&Arc<dyn Origin>> {
+    pub fn origin(&self) -> Option<&Arc<dyn TableOrigin>> {
         self.origin.as_ref()
     }
 

@@ -7,8 +7,8 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use veilwalk::request::{Base, Request};
-//! use veilwalk::watch::unwatched;
+//! use veilwalk::internal::request::{Base, Request};
+//! use veilwalk::unwatched;
 //! use veilwalk::{Chain, Model, Promise};
 //!
 //! let model = Arc::new(Model::new(Chain::credit())?);

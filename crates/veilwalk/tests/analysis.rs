@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{credit, preset, scattered_chain, state};
-use veilwalk::analysis::drift::Drift;
-use veilwalk::analysis::given_walk::{self, ReleasedLaw};
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
-use veilwalk::analysis::long_run::{Effort, LongRunError};
 use veilwalk::analysis::{Origin, Progress, Stage, Stopped, unobserved};
 use veilwalk::chain::{ChainBuilder, Entries};
+use veilwalk::internal::drift::Drift;
+use veilwalk::internal::given_walk;
+use veilwalk::internal::given_walk::ReleasedLaw;
+use veilwalk::internal::joint::{JointChain, KernelMemory};
+use veilwalk::internal::long_run::{LongRunEffort, LongRunError};
 use veilwalk::{Model, Nats, Preset, Start, StateId};
 
 #[test]
@@ -153,7 +154,7 @@ fn periodic_chains_have_no_long_run() {
     let model = Arc::new(Model::new(builder.build(Default::default()).unwrap().0).unwrap());
     let mechanism = preset(&model, Preset::Paper, "1", "1");
     let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-    let error = joint.stationary(Effort::default(), &unobserved).unwrap_err();
+    let error = joint.stationary(LongRunEffort::default(), &unobserved).unwrap_err();
     assert_eq!(error, LongRunError::Periodic { period: 2 });
 }
 
@@ -162,7 +163,7 @@ fn an_iteration_that_has_not_settled_says_so() {
     let model = credit();
     let mechanism = preset(&model, Preset::Sharp, "0.1", "1");
     let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-    let effort = Effort { sweeps: 20, ..Effort::default() };
+    let effort = LongRunEffort { sweeps: 20, ..LongRunEffort::default() };
     let (_, long_run) = joint.stationary(effort, &unobserved).unwrap();
     assert!(!long_run.convergence.converged);
     assert!(!joint.second_eigenvalue(effort, &unobserved).unwrap().convergence.converged);

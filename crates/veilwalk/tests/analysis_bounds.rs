@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use common::{credit, preset, random_chain, state};
 use proptest::prelude::*;
-use veilwalk::analysis::bounds::{BoundAt, EntropyBound, ErrorBound, TypicalityBound};
-use veilwalk::analysis::drift::Drift;
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
-use veilwalk::analysis::long_run::{Effort, chain_mixing_time};
-use veilwalk::analysis::simulate::{RealWalks, Simulation, simulate};
-use veilwalk::analysis::typical::{self, Spending};
 use veilwalk::analysis::{Origin, unobserved};
+use veilwalk::internal::bounds::{BoundAt, EntropyBound, ErrorBound, TypicalityBound};
+use veilwalk::internal::drift::Drift;
+use veilwalk::internal::joint::{JointChain, KernelMemory};
+use veilwalk::internal::long_run::{LongRunEffort, chain_mixing_time};
+use veilwalk::internal::simulate::{RealWalks, Simulation, simulate};
+use veilwalk::internal::typical;
+use veilwalk::internal::typical::Spending;
 use veilwalk::{Model, Nats, Preset, Start, StateId};
 
 /// The constants of a bound meet the conditions of Hajek's theorem, checked pair by pair.
@@ -146,8 +147,8 @@ fn entropy_and_typicality_bounds_on_credit() {
     let (origin, steps) = (Origin::Initial, 2_000_000);
     let start = joint.start(origin, Start::Initial);
     let error = ErrorBound::new(&joint, &drift, &start, &unobserved).unwrap();
-    let (law, long_run) = joint.stationary(Effort::default(), &unobserved).unwrap();
-    let second = joint.second_eigenvalue(Effort::default(), &unobserved).unwrap();
+    let (law, long_run) = joint.stationary(LongRunEffort::default(), &unobserved).unwrap();
+    let second = joint.second_eigenvalue(LongRunEffort::default(), &unobserved).unwrap();
     let mut exact = joint.utility(origin, Start::Initial, 1000, &[], &unobserved).unwrap();
     let entropy = EntropyBound::new(&model, &error, &second, &start, &exact);
     assert_eq!(entropy.corrected, exact.entropy_nats.released);
@@ -186,8 +187,8 @@ fn the_typicality_bound_holds_for_simulated_walks() {
     let drift = Drift::new(&joint, &unobserved).unwrap();
     let start = joint.start(Origin::Initial, Start::Initial);
     let error = ErrorBound::new(&joint, &drift, &start, &unobserved).unwrap();
-    let (law, _) = joint.stationary(Effort::default(), &unobserved).unwrap();
-    let second = joint.second_eigenvalue(Effort::default(), &unobserved).unwrap();
+    let (law, _) = joint.stationary(LongRunEffort::default(), &unobserved).unwrap();
+    let second = joint.second_eigenvalue(LongRunEffort::default(), &unobserved).unwrap();
     let steps = 3000;
     let exact = joint.utility(Origin::Initial, Start::Initial, steps, &[], &unobserved).unwrap();
     let real = chain_mixing_time(model.chain(), &second, 1e9, &unobserved).unwrap();

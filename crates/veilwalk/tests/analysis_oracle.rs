@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use common::{preset, random_chain};
 use proptest::prelude::*;
-use veilwalk::analysis::drift::Drift;
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
-use veilwalk::analysis::long_run::{Effort, MixingKind};
-use veilwalk::analysis::{Origin, Utility, given_walk, unobserved};
+use veilwalk::analysis::{Origin, Utility, unobserved};
+use veilwalk::internal::drift::Drift;
+use veilwalk::internal::given_walk;
+use veilwalk::internal::joint::{JointChain, KernelMemory};
+use veilwalk::internal::long_run::{LongRunEffort, MixingKind};
 use veilwalk::{Chain, Mechanism, Model, Preset, Start, StateId};
 
 /// Row `(x, z)`, at `x·n + z`, of the matrix of all moves of the pair.
@@ -64,7 +65,7 @@ proptest! {
         let mut law = joint.start(Origin::At(StateId::new(0)), Start::Initial);
         let pairs: Vec<_> =
             chain.states().flat_map(|x| chain.states().map(move |z| (x, z))).collect();
-        let flat = |law: &veilwalk::analysis::joint::JointLaw| -> Vec<f64> {
+        let flat = |law: &veilwalk::internal::joint::JointLaw| -> Vec<f64> {
             pairs.iter().map(|&(x, z)| law.probability(x, z)).collect()
         };
         let mut slow = flat(&law);
@@ -216,7 +217,7 @@ fn the_long_run_agrees_with_the_matrix() {
         let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
         let matrix = matrix(&mechanism);
         let slow = stationary(matrix.clone());
-        let (law, long_run) = joint.stationary(Effort::default(), &unobserved).unwrap();
+        let (law, long_run) = joint.stationary(LongRunEffort::default(), &unobserved).unwrap();
         assert!(long_run.convergence.converged);
         for x in model.chain().states() {
             for z in model.chain().states() {
@@ -224,7 +225,7 @@ fn the_long_run_agrees_with_the_matrix() {
                 assert!((law.probability(x, z) - known).abs() < 1e-9, "{x:?} {z:?}");
             }
         }
-        let second = joint.second_eigenvalue(Effort::default(), &unobserved).unwrap();
+        let second = joint.second_eigenvalue(LongRunEffort::default(), &unobserved).unwrap();
         assert!(second.convergence.converged);
         let known = second_modulus(&matrix, &slow);
         assert!((second.modulus - known).abs() < 1e-5, "{} {known}", second.modulus);

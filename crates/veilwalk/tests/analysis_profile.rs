@@ -4,9 +4,9 @@ mod common;
 
 use common::{credit, preset, scattered_chain, state};
 use proptest::prelude::*;
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
-use veilwalk::analysis::profile::own_entropy;
 use veilwalk::analysis::{Origin, unobserved};
+use veilwalk::internal::joint::{JointChain, KernelMemory};
+use veilwalk::internal::profile::own_entropy;
 use veilwalk::{Chain, Preset, Start, StateId};
 
 const LEVELS: [f64; 5] = [0.0, 2.0, 5.0, 10.0, 15.0];

@@ -5,9 +5,10 @@ mod common;
 use std::sync::Arc;
 
 use common::{credit, preset, scattered_chain};
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
-use veilwalk::analysis::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
-use veilwalk::analysis::{Origin, Utility, given_walk, unobserved};
+use veilwalk::analysis::{Origin, Utility, unobserved};
+use veilwalk::internal::given_walk;
+use veilwalk::internal::joint::{JointChain, KernelMemory};
+use veilwalk::internal::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
 use veilwalk::{Chain, Mechanism, Model, Preset, Start, StateId};
 
 const LEVELS: [f64; 3] = [0.5, 3.0, 8.0];

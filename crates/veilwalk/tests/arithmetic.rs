@@ -8,19 +8,20 @@ use std::sync::{Arc, LazyLock};
 
 use num_bigint::BigUint;
 use proptest::prelude::*;
+use veilwalk::Rational;
 use veilwalk::chain::{ChainBuilder, Entries};
-use veilwalk::guarantee::audit::Verdict;
-use veilwalk::guarantee::rounding::log_kernel_error;
-use veilwalk::guarantee::{
-    self, AuditPlan, Effort, Guarantee, StepSampler, audited_loss, unwatched,
-};
+use veilwalk::guarantee::Verdict;
+use veilwalk::guarantee::{AuditPlan, Effort, Guarantee};
+use veilwalk::internal::guarantee::{StepSampler, audited_loss};
+use veilwalk::internal::mechanism::Workspace;
+use veilwalk::internal::rounding::log_kernel_error;
 use veilwalk::mechanism::Calibration;
 use veilwalk::mechanism::{
-    BlockError, BlockLength, ChainWeight, Epsilon, Radius, ScaleError, Unit, Workspace,
+    BlockError, BlockLength, ChainWeight, Epsilon, Radius, ScaleError, Unit,
 };
 use veilwalk::random::Words;
-use veilwalk::rational::Rational;
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Nats, Preset, Promise, Rule, StateId};
+use veilwalk::{guarantee, unwatched};
 
 /// With `VEILWALK_UNCHECKED` set this has to be a build whose additions wrap, and without it one
 /// whose additions do not: a run that tests something else than it says fails here.

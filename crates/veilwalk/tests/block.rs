@@ -6,10 +6,14 @@ use std::sync::Arc;
 
 use common::{blocks, chance_of, credit, exponential, radius, random_chain, scattered_chain};
 use proptest::prelude::*;
-use veilwalk::analysis::{Origin, OwnWalks, given_walk, unobserved};
-use veilwalk::guarantee::{block_loss, unwatched, worst_replacement};
-use veilwalk::mechanism::{Blocks, Unit, Workspace};
-use veilwalk::random::{Randomness, Words};
+use veilwalk::analysis::{Origin, OwnWalks, unobserved};
+use veilwalk::internal::given_walk;
+use veilwalk::internal::guarantee::{block_loss, worst_replacement};
+use veilwalk::internal::mechanism::Workspace;
+use veilwalk::internal::random::Randomness;
+use veilwalk::mechanism::{Blocks, Unit};
+use veilwalk::random::Words;
+use veilwalk::unwatched;
 use veilwalk::{Chain, Distance, Mechanism, Model, Promise, Source, Start, StateId};
 
 fn randomness(mechanism: &Mechanism, seed: u64) -> Randomness {

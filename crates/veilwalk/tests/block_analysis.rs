@@ -7,10 +7,11 @@ use std::sync::Arc;
 use common::{
     blocks, chance_of, credit, exponential, mean_and_error, radius, scattered_chain, state,
 };
-use veilwalk::analysis::block_plan::{BlockFindings, BlockPlan, Exactness};
-use veilwalk::analysis::plan::{Effort, Plan};
-use veilwalk::analysis::simulate::{Estimate, RealWalks, Simulation, simulate};
-use veilwalk::analysis::{Inquiry, Origin, OwnWalks, Utility, given_walk, given_walks, unobserved};
+use veilwalk::analysis::{AnalysisEffort, Plan};
+use veilwalk::analysis::{Inquiry, Origin, OwnWalks, Utility, unobserved};
+use veilwalk::internal::block_plan::{BlockFindings, BlockPlan, Exactness};
+use veilwalk::internal::simulate::{Estimate, RealWalks, Simulation, simulate};
+use veilwalk::internal::{given_walk, given_walks};
 use veilwalk::session::Releaser;
 use veilwalk::{Distance, Mechanism, Model, Source, Start, StateId};
 
@@ -124,7 +125,7 @@ fn simulated_blocks_agree_with_exact_ones() {
 /// exactly, and longer ones agree with exact figures averaged over drawn walks.
 #[test]
 fn simulated_blocks_agree_over_the_chains_own_walks() {
-    use veilwalk::analysis::joint::{JointChain, KernelMemory};
+    use veilwalk::internal::joint::{JointChain, KernelMemory};
     let (model, design) = (credit(), exponential(Distance::Symmetric, "0.5"));
     let promise = radius("3.5", "3.5");
     let origin = Origin::At(state(&model, "Baa"));
@@ -181,7 +182,7 @@ fn one_inquiry_serves_single_steps_and_blocks() {
     let own = Inquiry { real: None, ..inquiry };
     assert_eq!(own.longest(), 12);
 
-    let plan = Plan { mechanism: &steps, inquiry, effort: Effort::SOME };
+    let plan = Plan { mechanism: &steps, inquiry, effort: AnalysisEffort::SOME };
     let by_steps = plan.carry_out(&unobserved).unwrap();
     let plan = BlockPlan { mechanism: &one, inquiry, effort: Exactness::Always };
     let BlockFindings::Exact(by_blocks) = plan.carry_out(&unobserved).unwrap() else {

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use common::{credit, random_chain, state};
 use proptest::prelude::*;
 use rayon::prelude::*;
-use veilwalk::distance::{Cells, Nearest};
-use veilwalk::guarantee::{Cancelled, unwatched};
+use veilwalk::internal::cell::Obtained;
+use veilwalk::internal::distance::{Cells, Nearest};
 use veilwalk::mechanism::Calibration;
-use veilwalk::mechanism::cell::Obtained;
 use veilwalk::mechanism::{ChainWeight, ScaleError, Unit};
+use veilwalk::{Cancelled, unwatched};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Nats, Preset, Promise, Rule, StateId};
 
 fn designs() -> impl Strategy<Value = Design> {

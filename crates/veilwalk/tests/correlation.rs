@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use veilwalk::guarantee::{Effort, Guarantee, unwatched};
+use veilwalk::guarantee::{Effort, Guarantee};
+use veilwalk::unwatched;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, StateId};
 
 /// The chain and the mechanism as tables of probabilities.

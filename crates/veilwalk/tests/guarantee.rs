@@ -9,10 +9,11 @@ use std::sync::Arc;
 use common::{credit, preset, promise, random_chain, state};
 use proptest::prelude::*;
 use veilwalk::guarantee::{
-    CalibrationError, Coverage, Effort, Figures, Guarantee, GuaranteeError, Losses, audited_loss,
-    calibrate, pair_loss, unwatched,
+    CalibrationError, Effort, Guarantee, GuaranteeError, calibrate, pair_loss,
 };
+use veilwalk::internal::guarantee::{Coverage, FigureKind, Losses, audited_loss};
 use veilwalk::mechanism::{ChainWeight, Unit};
+use veilwalk::unwatched;
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Nats, Preset, Promise, Rule, StateId};
 
 /// The loss as it is defined, one probability after the other.
@@ -135,7 +136,7 @@ fn transitions_bound_all_pairs() {
             let bound = audited_loss(&mechanism, Effort::LEAST, &unwatched).unwrap();
             assert_eq!(exact.coverage, Coverage::AllPairs);
             assert_eq!(bound.coverage, Coverage::TransitionsOnly);
-            assert_eq!(bound.any.figures, Figures::UpperBound);
+            assert_eq!(bound.any.figures, FigureKind::UpperBound);
             assert_eq!(bound.transitions, exact.transitions);
             assert!((bound.per_weight - exact.per_weight).abs() < 1e-9);
             let slack = 1.0 - 1e-9;

@@ -5,11 +5,13 @@ mod common;
 use std::collections::HashMap;
 
 use common::{credit, preset, state};
-use veilwalk::guarantee::audit::{AuditReport, Finding, Verdict};
-use veilwalk::guarantee::{
-    AuditPlan, Effort, Probe, Sampler, StepSampler, audit, audited_loss, unwatched,
-};
-use veilwalk::random::{Randomness, Words, uniform_below};
+use veilwalk::guarantee::{AuditPlan, Effort, audit};
+use veilwalk::guarantee::{AuditReport, Verdict};
+use veilwalk::internal::audit::Finding;
+use veilwalk::internal::guarantee::{Probe, Sampler, StepSampler, audited_loss};
+use veilwalk::internal::random::{Randomness, uniform_below};
+use veilwalk::random::Words;
+use veilwalk::unwatched;
 use veilwalk::{Mechanism, Preset, Source, StateId};
 
 const DRAWS: u64 = 1_000_000;
@@ -162,7 +164,7 @@ fn a_doubled_scale_is_caught_twice_over() {
     let model = credit();
     let claimed = preset(&model, Preset::ExponentialHamming, "1", "1");
     let eta = claimed.scale(StateId::new(0)).eta();
-    let twice = veilwalk::rational::Rational::new(4 * eta.numerator(), eta.denominator()).unwrap();
+    let twice = veilwalk::Rational::new(4 * eta.numerator(), eta.denominator()).unwrap();
     let broken = Mechanism::with_scale(model.clone(), claimed.design(), twice).unwrap();
     let mut randomness = randomness(&claimed, 9);
     let walk = randomness.walk(b"audit");
@@ -170,7 +172,7 @@ fn a_doubled_scale_is_caught_twice_over() {
     assert_eq!(report.verdict, Verdict::Failed);
     let proven = |f: &Finding| matches!(f, Finding::LossAboveClaim { .. });
     assert!(report.findings.iter().any(proven), "{report}");
-    let twice = veilwalk::rational::Rational::new(2 * eta.numerator(), eta.denominator()).unwrap();
+    let twice = veilwalk::Rational::new(2 * eta.numerator(), eta.denominator()).unwrap();
     let broken = Mechanism::with_scale(model, claimed.design(), twice).unwrap();
     let words = randomness.at(&walk, 1, None);
     assert_eq!(check(&claimed, &mut StepSampler::new(&broken, words)).verdict, Verdict::Failed);

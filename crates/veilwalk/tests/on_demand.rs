@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use common::{random_chain, scattered_chain};
 use proptest::prelude::*;
+use veilwalk::CacheSize;
 use veilwalk::chain::{ChainBuilder, Entries, Grid};
-use veilwalk::distance::{CacheSize, Metric};
-use veilwalk::guarantee::cover::SuggestedRadii;
-use veilwalk::guarantee::{Cover, Effort, Guarantee, calibrate, unwatched};
+use veilwalk::guarantee::{Cover, Effort, Guarantee, calibrate};
+use veilwalk::internal::cover::SuggestedRadii;
+use veilwalk::internal::distance::Metric;
 use veilwalk::mechanism::{Design, Distance, Unit};
 use veilwalk::session::Releaser;
+use veilwalk::unwatched;
 use veilwalk::{
     Chain, Mechanism, Model, Nats, Preset, Promise, ReleaseId, Secret, Source, Start, StateId,
 };

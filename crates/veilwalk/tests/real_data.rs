@@ -10,12 +10,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use common::{blocks, exponential, mean_and_error, preset, radius};
-use veilwalk::analysis::simulate::{RealWalks, Simulation, simulate};
-use veilwalk::analysis::{Origin, OwnWalks, given_walk, unobserved};
+use veilwalk::analysis::{Origin, OwnWalks, unobserved};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope, TransitionCounts};
-use veilwalk::guarantee::{Coverage, Effort, audited_loss, unwatched};
+use veilwalk::guarantee::Effort;
+use veilwalk::internal::cell::Obtained;
+use veilwalk::internal::given_walk;
+use veilwalk::internal::guarantee::{Coverage, audited_loss};
+use veilwalk::internal::simulate::{RealWalks, Simulation, simulate};
 use veilwalk::mechanism::Calibration;
-use veilwalk::mechanism::cell::Obtained;
+use veilwalk::unwatched;
 use veilwalk::{Distance, Mechanism, Model, Preset, Promise, Source, Start};
 
 const LARGEST: BuildOptions =

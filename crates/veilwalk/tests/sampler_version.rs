@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::{blocks, credit, exponential, preset, radius, scattered_chain};
-use veilwalk::distance::CacheSize;
+use veilwalk::CacheSize;
 use veilwalk::random::SAMPLER_VERSION;
 use veilwalk::session::Releaser;
 use veilwalk::{

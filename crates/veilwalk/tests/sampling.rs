@@ -5,8 +5,9 @@ mod common;
 use std::sync::Arc;
 
 use common::{chance_of, credit, preset, promise, scattered_chain, state};
-use veilwalk::mechanism::{Unit, Workspace};
-use veilwalk::random::Randomness;
+use veilwalk::internal::mechanism::Workspace;
+use veilwalk::internal::random::Randomness;
+use veilwalk::mechanism::Unit;
 use veilwalk::{Chain, Mechanism, Model, Preset, Source, StateId};
 
 fn words(mechanism: &Mechanism, seed: u64) -> Randomness {
@@ -163,7 +164,7 @@ fn the_exact_losses_at_epsilon_one() {
 fn scales_may_differ_by_last_state() {
     let model = credit();
     let design = Preset::Sharp.design();
-    let etas: Vec<_> = (1..=9).map(|i| veilwalk::rational::Rational::new(i, 4).unwrap()).collect();
+    let etas: Vec<_> = (1..=9).map(|i| veilwalk::Rational::new(i, 4).unwrap()).collect();
     let mixed = Mechanism::with_scales(model.clone(), design, &etas).unwrap();
     for (previous, &eta) in model.chain().states().zip(&etas) {
         let alone = Mechanism::with_scale(model.clone(), design, eta).unwrap();

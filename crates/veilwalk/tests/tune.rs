@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use common::{credit, state};
-use veilwalk::analysis::joint::{JointChain, KernelMemory};
-use veilwalk::analysis::tune::{Aim, Question, TuneError, WalksFrom, tune};
+use veilwalk::analysis::{Aim, Question, TuneError, tune};
 use veilwalk::analysis::{Origin, unobserved};
+use veilwalk::internal::joint::{JointChain, KernelMemory};
+use veilwalk::internal::tune::WalksFrom;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
 
 fn promises(radius: &str) -> Vec<Promise> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
+use veilwalk::CacheSize;
 use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
-use veilwalk::distance::CacheSize;
 use veilwalk::{Chain, Initial, Model, Start, StateId};
 use veilwalk_io::{WalkOptions, WalkReader};
 

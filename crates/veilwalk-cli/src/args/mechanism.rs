@@ -7,10 +7,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
+use veilwalk::internal::request::{Base, Made, Request};
 use veilwalk::mechanism::{
     BlockLength, Calibration, ChainWeight, Epsilon, Radius, Unit, UnknownName,
 };
-use veilwalk::request::{Base, Made, Request};
 use veilwalk::{Chain, Distance, Model, Preset, Promise, Rule};
 use veilwalk_io::MechanismFile;
 

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use veilwalk::Source;
-use veilwalk::guarantee::audit::Verdict;
-use veilwalk::guarantee::{AuditPlan, Effort, StepSampler, audit, audited_loss};
+use veilwalk::guarantee::Verdict;
+use veilwalk::guarantee::{AuditPlan, Effort, audit};
+use veilwalk::internal::guarantee::{StepSampler, audited_loss};
 
 use crate::args::{ChainArgs, Format, MechanismArgs, any_whole, count, whole};
 use crate::progress::with_progress;

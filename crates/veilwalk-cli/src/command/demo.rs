@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
+use veilwalk::internal::nats::in_nats;
 use veilwalk::mechanism::Unit;
-use veilwalk::nats::in_nats;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start, StateId};
 

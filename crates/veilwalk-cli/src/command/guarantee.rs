@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 use veilwalk::Distance;
-use veilwalk::guarantee::{
-    BlockEffort, BlockGuarantee, Calibrated, Coverage, Effort, Guarantee, Watch,
-};
-use veilwalk::mechanism::cell::CellScale;
+use veilwalk::Watch;
+use veilwalk::guarantee::{BlockGuarantee, Calibrated, Effort, Guarantee};
+use veilwalk::internal::cell::CellScale;
+use veilwalk::internal::guarantee::{BlockEffort, Coverage};
+use veilwalk::internal::nats::in_nats;
+use veilwalk::internal::request::Made;
 use veilwalk::mechanism::{BlockLength, Calibration};
-use veilwalk::nats::in_nats;
-use veilwalk::request::Made;
 
 use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs};
 use crate::progress::with_progress;

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use comfy_table::CellAlignment;
-use veilwalk::mechanism::{Budget, Unit};
-use veilwalk::rational::Rational;
+use veilwalk::Rational;
+use veilwalk::internal::mechanism::Budget;
+use veilwalk::mechanism::Unit;
 use veilwalk_ledger::{Entry, Ledger, Limit, Spending, Window, migrate, shown};
 
 use crate::args::{self, Format, counted};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use veilwalk::watch::Watch;
+use veilwalk::Watch;
 use veilwalk_reproduce::{Evaluation, Host};
 
 use crate::args::{Input, Written, refuse_to_replace, settle_output};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use veilwalk::guarantee::unwatched;
+use veilwalk::unwatched;
 use veilwalk_io::{Manifest, VerifyError, verify_release};
 
 use crate::args::{ChainArgs, counted};

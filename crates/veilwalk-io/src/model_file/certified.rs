@@ -3,10 +3,10 @@
 use std::io;
 
 use serde::{Deserialize, Serialize};
+use veilwalk::internal::cell::{CellScale, Obtained};
+use veilwalk::internal::model::Certified;
 use veilwalk::mechanism::Calibration;
-use veilwalk::mechanism::cell::{CellScale, Obtained};
 use veilwalk::mechanism::{CostScale, Unit};
-use veilwalk::model::Certified;
 use veilwalk::{Design, Promise};
 
 #[derive(Serialize, Deserialize)]

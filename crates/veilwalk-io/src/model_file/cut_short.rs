@@ -4,7 +4,7 @@
 //! program without a word. (`cp NEW MODEL` does this: it empties the file before it writes.) Here the
 //! signal is caught: the whole map is replaced by zeros, and it is remembered that it was. The program
 //! goes on with numbers that are wrong, up to the next check of the model
-//! ([`Origin`](veilwalk::model::Origin)), which comes before anything is handed on.
+//! ([`TableOrigin`](veilwalk::internal::model::TableOrigin)), which comes before anything is handed on.
 //!
 //! A signal that is about anything else goes to whoever was there before.
 

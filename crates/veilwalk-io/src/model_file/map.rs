@@ -39,7 +39,7 @@ impl Map {
         // bytes when it is replaced. If another program writes to the file in place, what is read is
         // some bytes, old or new. All of them are read as whole numbers and doubles, any bits of which
         // are a value, and places are checked against the lengths of lists in memory of our own; so
-        // results are wrong, and `Origin::check` refuses them before they are handed on.
+        // results are wrong, and `TableOrigin::check` refuses them before they are handed on.
         let memory = unsafe { Mmap::map(file) }?;
         let cut_short = CutShort::watch(&memory);
         Ok(cut_short.map(|watch| Self { cut_short: Some(watch), memory }))

@@ -18,7 +18,8 @@ use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use veilwalk::model::{ModelChanged, Origin};
+use veilwalk::error::ModelChanged;
+use veilwalk::internal::model::TableOrigin;
 
 use super::layout::verify;
 use super::map::Map;
@@ -89,7 +90,7 @@ pub(super) struct MappedFile {
     map: Arc<Map>,
 }
 
-impl Origin for MappedFile {
+impl TableOrigin for MappedFile {
     fn check(&self) -> Result<(), ModelChanged> {
         let changed = || ModelChanged(self.name.clone());
         let now = Stamp::of(&self.file.metadata().map_err(|_| changed())?);

@@ -6,10 +6,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use veilwalk::chain::{Chain, ChainHash, ChainParts, Initial, StateLabels};
-use veilwalk::distance::{Cells, DistanceTable, Edges, Nearest};
-use veilwalk::model::{Origin, Tables};
-use veilwalk::storage::Storage;
+use veilwalk::chain::{Chain, ChainHash, Initial};
+use veilwalk::internal::chain::{ChainParts, StateLabels};
+use veilwalk::internal::distance::{Cells, DistanceTable, Edges, Nearest};
+use veilwalk::internal::model::{TableOrigin, Tables};
+use veilwalk::internal::storage::Storage;
 use veilwalk::{Model, Nats};
 
 use super::certified;
@@ -73,7 +74,7 @@ pub(super) fn open(path: &Path, largest_copy: u64) -> Result<Model, ReadError> {
         if let Some(map) = Map::of_file(opened.file()).map_err(io)? {
             let map = Arc::new(map);
             let sections = Sections::new(map.clone()).map_err(model)?;
-            let origin: Arc<dyn Origin> = Arc::new(opened.guard(&name, map));
+            let origin: Arc<dyn TableOrigin> = Arc::new(opened.guard(&name, map));
             let made = sections.model(Some(origin)).map_err(model)?;
             let changed = |_| model(inconsistent("it was changed while it was opened"));
             return made.check_unchanged().map(|()| made).map_err(changed);
@@ -141,7 +142,7 @@ impl Sections {
         Ok(Some(Storage::Shared(Arc::new(mapped))))
     }
 
-    fn model(&self, origin: Option<Arc<dyn Origin>>) -> Result<Model, ModelProblem> {
+    fn model(&self, origin: Option<Arc<dyn TableOrigin>>) -> Result<Model, ModelProblem> {
         let chain = self.chain()?;
         let mut tables = Tables { origin, ..Tables::default() };
         let table = |kind| -> Result<Option<Arc<DistanceTable>>, ModelProblem> {
@@ -174,7 +175,7 @@ impl Sections {
         if let Some(range) = self.range(Kind::Certified) {
             let scales = certified::from_bytes(&self.map.bytes()[range]);
             let fits = |scales: &Vec<_>| {
-                scales.iter().all(|each: &veilwalk::model::Certified| each.fits(&chain))
+                scales.iter().all(|each: &veilwalk::internal::model::Certified| each.fits(&chain))
             };
             tables.certified = scales.filter(fits).ok_or_else(|| missing(Kind::Certified))?;
         }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use veilwalk::chain::Grid;
-use veilwalk::guarantee::unwatched;
+use veilwalk::internal::mechanism::Workspace;
+use veilwalk::internal::model::Certified;
 use veilwalk::mechanism::Calibration;
-use veilwalk::mechanism::{Design, Distance, Rule, Workspace};
-use veilwalk::model::Certified;
+use veilwalk::mechanism::{Design, Distance, Rule};
 use veilwalk::random::Words;
+use veilwalk::unwatched;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, StateId};
 
 use super::read::open;
@@ -25,7 +26,7 @@ fn every_kind() -> Vec<(&'static str, Model, Vec<Certified>)> {
     };
     let tables = Model::new(grid(9)).unwrap();
     let cells = Model::new(grid(6)).unwrap();
-    cells.cells(veilwalk::distance::Nearest::Symmetric).unwrap();
+    cells.cells(veilwalk::internal::distance::Nearest::Symmetric).unwrap();
     let certified = Arc::new(Model::new(Chain::credit()).unwrap());
     let promise = Promise::within_radius("2".parse().unwrap(), "3.5".parse().unwrap());
     let (design, calibration) = (Preset::Cell.design(), Calibration::Exact);

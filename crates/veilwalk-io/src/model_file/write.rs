@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use veilwalk::chain::ChainParts;
-use veilwalk::distance::Nearest;
-use veilwalk::model::Certified;
+use veilwalk::internal::chain::ChainParts;
+use veilwalk::internal::distance::Nearest;
+use veilwalk::internal::model::Certified;
 use veilwalk::{Chain, Model};
 
 use super::certified;

@@ -38,7 +38,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use thiserror::Error;
-use veilwalk::model::ModelChanged;
+use veilwalk::error::ModelChanged;
 use veilwalk::random::{Forked, Unavailable};
 use veilwalk::{Mechanism, Source, Start, StateId};
 

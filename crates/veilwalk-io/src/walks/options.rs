@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use veilwalk::remedy::Remedy;
+use veilwalk::Remedy;
 
 use super::WalkFormat;
 use crate::read_error::ReadErrorKind;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use veilwalk::rational::Rational;
+use veilwalk::Rational;
 use veilwalk_ledger::{Charge, Ledger, Limit, Problem, is_ledger};
 
 use crate::semantics::{hold, within};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use veilwalk::chain::{ChainBuilder, Entries};
-use veilwalk::guarantee::{Effort, Price, calibrate, pair_loss, unwatched};
+use veilwalk::guarantee::{Effort, Price, calibrate, pair_loss};
 use veilwalk::mechanism::Unit;
+use veilwalk::unwatched;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise};
 use veilwalk_ledger::total::CountedIn;
 use veilwalk_ledger::{Charge, Ledger, Terms};

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use veilwalk::Promise;
+use veilwalk::Rational;
 use veilwalk::chain::ChainHash;
-use veilwalk::rational::Rational;
 use veilwalk_ledger::{Charge, Charged, Ledger, Limit, Problem, Spending, Terms};
 
 pub(crate) fn number(text: &str) -> Rational {

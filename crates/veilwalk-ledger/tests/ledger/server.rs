@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use veilwalk::rational::Rational;
+use veilwalk::Rational;
 use veilwalk_ledger::{Charge, Ledger, Limit, Problem};
 
 use crate::semantics::{hold, within};

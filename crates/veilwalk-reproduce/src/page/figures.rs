@@ -1,7 +1,7 @@
 //! The figures: what was measured, as charts and maps.
 
-use veilwalk::analysis::profile::OwnEntropy;
-use veilwalk::nats::in_nats;
+use veilwalk::internal::nats::in_nats;
+use veilwalk::internal::profile::OwnEntropy;
 use veilwalk::{Preset, StateId};
 use veilwalk_report::{
     Axis, Chart, Dash, Map, Mark, Point, Route, Series, Shape, Strips, Svg, Ticks, Tone, figure,

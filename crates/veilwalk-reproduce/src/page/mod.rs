@@ -4,7 +4,7 @@ mod figures;
 mod tables;
 
 use veilwalk::Preset;
-use veilwalk::nats::in_nats;
+use veilwalk::internal::nats::in_nats;
 use veilwalk_report::{Page, Section, chance, figure, percent};
 
 use super::claims::{Claim, Verdict, singled_out};

@@ -14,12 +14,11 @@ use thiserror::Error;
 
 use super::joint::{JointChain, KernelMemory};
 use super::{EntropyFigures, Origin, Progress, Stopped, Utility};
-use crate::guarantee::{
-    CalibrationError, Cancelled, Cover, Effort, Figures, audited_loss, calibrate,
-};
+use crate::guarantee::{CalibrationError, Cover, Effort, FigureKind, audited_loss, calibrate};
 use crate::mechanism::{Epsilon, Mechanism, Preset, Promise, Radius, ScaleError, Unit};
 use crate::model::Model;
 use crate::session::Start;
+use crate::watch::Cancelled;
 
 /// What every row has in common.
 #[derive(Clone, Debug)]
@@ -122,7 +121,7 @@ pub struct Measured {
     /// The largest loss of replacing one state.
     pub loss: f64,
     /// Whether that is the loss itself or a bound.
-    pub figures: Figures,
+    pub figures: FigureKind,
 }
 
 /// What someone may want of a release.
@@ -343,7 +342,7 @@ impl Serialize for Row {
         #[derive(Serialize)]
         struct Loss {
             max: f64,
-            figures: Figures,
+            figures: FigureKind,
         }
         let figures = |Measured { utility, loss, figures }: &Measured| RowFigures {
             mean_distance_nats: utility.mean_distance_nats,

@@ -6,7 +6,8 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use veilwalk::analysis::{given_walk, unobserved};
+//! use veilwalk::analysis::unobserved;
+//! use veilwalk::internal::given_walk;
 //! use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
 //!
 //! let model = Arc::new(Model::new(Chain::credit())?);

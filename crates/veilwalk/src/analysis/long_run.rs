@@ -42,14 +42,14 @@ const EIGENVALUE_TOLERANCE: f64 = 1e-6;
 
 /// When an iteration ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effort {
+pub struct LongRunEffort {
     /// The most sweeps that are made.
     pub sweeps: usize,
     /// The error that is small enough.
     pub tolerance: f64,
 }
 
-impl Default for Effort {
+impl Default for LongRunEffort {
     /// At most five thousand sweeps, for an error of 10⁻¹⁰.
     fn default() -> Self {
         Self { sweeps: 5_000, tolerance: 1e-10 }
@@ -127,7 +127,7 @@ impl JointChain<'_> {
     /// observer stops it. A law that has not settled is no error: the convergence says so.
     pub fn stationary(
         &self,
-        effort: Effort,
+        effort: LongRunEffort,
         observer: Observer<'_>,
     ) -> Result<(JointLaw, LongRun), LongRunError> {
         let model = self.mechanism().model();
@@ -191,7 +191,7 @@ impl JointChain<'_> {
     /// If the observer stops it. An estimate that has not settled says so.
     pub fn second_eigenvalue(
         &self,
-        effort: Effort,
+        effort: LongRunEffort,
         observer: Observer<'_>,
     ) -> Result<SecondEigenvalue, Stopped> {
         let n = self.states();
@@ -421,7 +421,7 @@ fn centre(v: &mut [f64]) {
 fn slowest_mode(
     n: usize,
     mut v: Vec<f64>,
-    effort: Effort,
+    effort: LongRunEffort,
     observe: impl Fn(usize) -> Result<(), Stopped>,
     mut step: impl FnMut(&mut [f64]),
 ) -> Result<(f64, Convergence), Stopped> {

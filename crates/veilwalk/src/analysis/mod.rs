@@ -1,24 +1,20 @@
 //! How good a release is, computed rather than simulated.
 //!
 //! The kernel of every mechanism is known exactly, so the questions that are usually put to
-//! thousands of simulated walks have exact answers:
+//! thousands of simulated walks have exact answers. Three of them are asked here:
 //!
-//! - [`given_walk`]: for one real walk, the distribution of the released state at every step;
-//!   [`given_walks`] puts several together.
-//! - [`given_block`]: the same for a walk that is released in blocks.
-//! - [`joint`]: the pair (real state, released state) is a Markov chain with |S|² states. Its
-//!   operator is applied as two sparse moves and never written down, so it reaches chains of
-//!   thousands of states. Averages over the chain's own walks come from here.
-//! - [`profile`]: the same for every length of a walk at once, and the spread of the real ones.
-//! - [`long_run`]: the stationary law of the pair, its second eigenvalue and its mixing time.
-//! - [`drift`]: whether the released walk is drawn back, state by state.
-//! - [`bounds`]: closed-form bounds as published, and ones that hold.
-//! - [`typical`]: how likely the released walk is one that the chain would typically make.
-//! - [`tune`](mod@tune): which member of the family serves an aim best on a chain.
-//! - [`plan`]: all of it together, as far as it is affordable.
-//! - [`compare`]: mechanisms side by side.
-//! - [`simulate`]: the real sampler on all cores, an independent route to the same figures, and the
-//!   only one for blocks over the chain's own walks ([`OwnWalks`]).
+//! - [`Plan`] analyzes one mechanism: for given real walks, or for the chain's own ([`OwnWalks`]). An
+//!   [`Analysis`] has the distance to the real walk and the share of wrong states ([`Utility`]), entropy, drift,
+//!   mixing, and bounds, as far as they are affordable.
+//! - [`Comparison`] puts mechanisms side by side, at equal ε and at equal exact loss.
+//! - [`tune`](fn@tune) finds the member of the family that serves an [`Aim`] best on a chain.
+//!
+//! How it is done: for one real walk, the distribution of the released state moves along step by step
+//! (`given_walk`). Over the chain's own walks, the pair (real state, released state) is a Markov chain
+//! with |S|² states, whose operator is applied as two sparse moves and never written down (`joint`). Its
+//! stationary law, second eigenvalue and mixing time are in `long_run`. `drift` and `bounds` have the drift,
+//! and the published bounds beside bounds that hold. `simulate` runs the real sampler on all cores: an
+//! independent route to the same figures, and the only one for blocks over the chain's own walks.
 //!
 //! Conventions: `x` is the real state, `z` the last released one, and `V(x, z) = d(z, x)` the
 //! distance from the released state to the real one. In a step the real state moves first, to `x'`,
@@ -30,32 +26,36 @@
 //! Everything here is `f64`: nothing here decides a release. Sums are taken in a fixed order, so
 //! results do not depend on the number of threads.
 
-pub mod block_plan;
-pub mod bounds;
-pub mod compare;
-pub mod drift;
-mod figures;
+pub(crate) mod block_plan;
+pub(crate) mod bounds;
+pub(crate) mod compare;
+pub(crate) mod drift;
+pub(crate) mod figures;
 mod given_block;
-pub mod given_walk;
-pub mod given_walks;
+pub(crate) mod given_walk;
+pub(crate) mod given_walks;
 mod inquiry;
-pub mod joint;
+pub(crate) mod joint;
 mod kernels;
 mod levels;
-pub mod long_run;
+pub(crate) mod long_run;
 mod own_walks;
-pub mod plan;
-pub mod profile;
+pub(crate) mod plan;
+pub(crate) mod profile;
 mod progress;
-pub mod simulate;
-pub mod tune;
-pub mod typical;
+pub(crate) mod simulate;
+pub(crate) mod tune;
+pub(crate) mod typical;
 
-pub use figures::{DistanceLaw, EntropyFigures, Exceedance, Utility};
+pub use compare::{Comparison, Setting};
+pub(crate) use figures::EntropyFigures;
+pub use figures::Utility;
 pub use inquiry::Inquiry;
 pub use levels::usual_levels;
 pub use own_walks::OwnWalks;
+pub use plan::{Analysis, AnalysisEffort, Plan, PlanError};
 pub use progress::{Observer, Progress, Stage, Stopped, unobserved};
+pub use tune::{Aim, AimError, Question, Ranking, TuneError, tune};
 
 use crate::chain::{Chain, StateId};
 

@@ -29,7 +29,7 @@ pub struct Plan<'a> {
     /// What is asked.
     pub inquiry: Inquiry<'a>,
     /// How much may be spent.
-    pub effort: Effort,
+    pub effort: AnalysisEffort,
 }
 
 /// Why there is no analysis.
@@ -55,7 +55,7 @@ pub enum PlanError {
 
 /// How much may be spent on what the main figures do not need.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Effort {
+pub struct AnalysisEffort {
     /// Multiplications in sweeps, for each figure that takes many.
     sweeping: f64,
     /// The most sweeps for each.
@@ -67,7 +67,7 @@ pub struct Effort {
     bytes: f64,
 }
 
-impl Effort {
+impl AnalysisEffort {
     /// Seconds on chains of hundreds of states, minutes on thousands.
     pub const SOME: Self = Self {
         sweeping: 5e10,
@@ -331,7 +331,7 @@ impl Plan<'_> {
         observer: Observer<'_>,
     ) -> Result<(), PlanError> {
         let chain = self.mechanism.model().chain();
-        let effort = long_run::Effort { sweeps, ..Default::default() };
+        let effort = long_run::LongRunEffort { sweeps, ..Default::default() };
         let settled = pair.stationary(effort, observer);
         let (law, figures) = match settled {
             Ok(settled) => settled,

@@ -9,16 +9,16 @@
 //! take a built-in one ([`Chain::credit`], [`Chain::downtown`]) or a made-up one of any size
 //! ([`Chain::grid`]).
 
-mod builder;
+pub(crate) mod builder;
 mod credit;
 mod did_you_mean;
-mod downtown;
+pub(crate) mod downtown;
 mod fit;
 mod fixed_numbers;
 mod grid;
 mod initial;
-mod parts;
-mod state_labels;
+pub(crate) mod parts;
+pub(crate) mod state_labels;
 mod stationary;
 mod structure;
 
@@ -27,15 +27,13 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-pub use builder::{
-    BuildOptions, BuildReport, ChainBuilder, ChainError, Entries, Rescaled, RowSums, Scope,
-};
-pub use downtown::{Segment, downtown_map};
+pub use builder::{BuildOptions, BuildReport, ChainBuilder, ChainError, Entries, RowSums, Scope};
+
 pub use fit::TransitionCounts;
 pub use grid::{Grid, GridTooLarge};
 pub use initial::{Initial, InitialError};
-pub use parts::{ChainParts, PartsError};
-pub use state_labels::StateLabels;
+
+pub(crate) use state_labels::StateLabels;
 pub use stationary::NotConverged;
 
 pub use crate::state::StateId;

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::block::{ReplacementLoss, replacement_work, worst_replacement};
 use super::cover::{Cover, SuggestedRadii};
+use super::in_words::{
+    Promised, beyond_radius, cover_lines, paragraph, radius_lines, release_lines, wrapped,
+};
 use super::loss::reach_of;
 use super::report::{Alternatives, GuaranteeError, Release, released};
 use super::rounding::shown_up;
 use super::stay::Stays;
-use super::words::{
-    Promised, beyond_radius, cover_lines, paragraph, radius_lines, release_lines, wrapped,
-};
 use super::{Cancelled, Watch};
 use crate::chain::StateId;
 use crate::mechanism::{BlockLength, Distance, Mechanism, Unit};
@@ -45,7 +45,9 @@ impl Default for BlockEffort {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use veilwalk::guarantee::{BlockEffort, BlockGuarantee, unwatched};
+/// use veilwalk::guarantee::BlockGuarantee;
+/// use veilwalk::internal::guarantee::BlockEffort;
+/// use veilwalk::unwatched;
 /// use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, Rule};
 ///
 /// let model = Arc::new(Model::new(Chain::credit())?);

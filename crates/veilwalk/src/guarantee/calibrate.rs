@@ -31,13 +31,13 @@ use std::fmt;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::collect::{Collect, Collected};
 use super::loss::{Coverage, Effort, reach_of};
+use super::loss_collectors::{Collect, Collected};
+use super::pair_losses::losses;
 use super::pairs::Pairs;
 use super::paths::{LossGraph, bound_all};
 use super::rounding::{below, divide_up};
-use super::sup::losses;
-use super::tally::Entry;
+use super::running_loss::Entry;
 use super::{Cancelled, Watch, report_progress};
 use crate::mechanism::{Mechanism, Promise, Unit};
 use crate::model::TooLarge;
@@ -136,7 +136,8 @@ pub enum CalibrationError {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use veilwalk::guarantee::{Effort, calibrate, unwatched};
+/// use veilwalk::guarantee::{Effort, calibrate};
+/// use veilwalk::unwatched;
 /// use veilwalk::{Chain, Mechanism, Model, Preset, Promise};
 ///
 /// let model = Arc::new(Model::new(Chain::credit())?);

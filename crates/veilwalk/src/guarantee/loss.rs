@@ -17,12 +17,12 @@
 
 use serde::Serialize;
 
-use super::collect::{Collect, Collected};
+use super::loss_collectors::{Collect, Collected};
+use super::pair_losses::{losses, same_kernels, work};
 use super::pairs::Pairs;
 use super::paths::{LossGraph, bound_all};
 use super::rounding::{add_up, log_kernel_error};
-use super::sup::{losses, same_kernels, work};
-use super::tally::{Entry, Tally, per_nat};
+use super::running_loss::{Entry, Tally, per_nat};
 use super::{Cancelled, Watch};
 use crate::chain::StateId;
 use crate::mechanism::{Mechanism, Unit};
@@ -42,7 +42,7 @@ pub enum Coverage {
 /// What a figure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Figures {
+pub enum FigureKind {
     /// The loss itself, but for rounding up.
     Exact,
     /// Something it cannot exceed.
@@ -159,7 +159,7 @@ pub struct Worst {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Whether these are the losses or bounds on them.
-    pub figures: Figures,
+    pub figures: FigureKind,
     /// How many unordered pairs there are.
     pub pairs: u64,
     /// The largest loss; zero for no pairs.
@@ -176,10 +176,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    fn new(mechanism: &Mechanism, figures: Figures, tally: &Tally) -> Self {
+    fn new(mechanism: &Mechanism, figures: FigureKind, tally: &Tally) -> Self {
         let worst = |entry: Entry| {
             let Entry { x, other, distance, loss } = entry;
-            let attained = (figures == Figures::Exact).then(|| {
+            let attained = (figures == FigureKind::Exact).then(|| {
                 let pair = pair_loss(mechanism, x, other);
                 (pair.previous, pair.outcome)
             });
@@ -244,18 +244,18 @@ pub fn audited_loss(
     // What matters most is measured as well, where it is affordable: pairs within the radius, then
     // those that keep a walk possible.
     let widen = |measured: Pairs, count: usize, more: &dyn Fn() -> Pairs| match measured {
-        Pairs::All { .. } => (measured, Figures::Exact),
+        Pairs::All { .. } => (measured, FigureKind::Exact),
         _ if effort.affords(mechanism, measured.len() + count) => {
-            (measured.and(&more()), Figures::Exact)
+            (measured.and(&more()), FigureKind::Exact)
         }
-        _ => (measured, Figures::UpperBound),
+        _ => (measured, FigureKind::UpperBound),
     };
     let reach = promised_reach(mechanism);
     let (measured, within_figures) = match reach {
         Some(reach) => {
             widen(measured, Pairs::count_within(model, reach), &|| Pairs::within(model, reach))
         }
-        None => (measured, Figures::Exact),
+        None => (measured, FigureKind::Exact),
     };
     let (measured, feasible_figures) = widen(measured, feasible.len(), &|| feasible.clone());
     // Measuring is the larger part of the work where bounds along paths follow it.
@@ -278,7 +278,7 @@ pub fn audited_loss(
         tally
     };
 
-    let exact = |tally: &Tally| Summary::new(mechanism, Figures::Exact, tally);
+    let exact = |tally: &Tally| Summary::new(mechanism, FigureKind::Exact, tally);
     let collected = match coverage {
         Coverage::AllPairs => {
             let mut collected = Collected::new(mechanism, None);
@@ -289,15 +289,15 @@ pub fn audited_loss(
         }
         Coverage::TransitionsOnly => {
             let graph = LossGraph::new(chain.len(), measured.iter().zip(values.iter().copied()));
-            let bounded = (feasible_figures == Figures::UpperBound).then_some(&feasible);
+            let bounded = (feasible_figures == FigureKind::UpperBound).then_some(&feasible);
             let empty = || Collected::new(mechanism, bounded);
             let after = |done| watch(first_part + (1.0 - first_part) * done);
             bound_all(model, &graph, &empty, &after)?
         }
     };
     let figures = match coverage {
-        Coverage::AllPairs => Figures::Exact,
-        Coverage::TransitionsOnly => Figures::UpperBound,
+        Coverage::AllPairs => FigureKind::Exact,
+        Coverage::TransitionsOnly => FigureKind::UpperBound,
     };
     let summary = |tally: &Tally| Summary::new(mechanism, figures, tally);
     let any = summary(&collected.any);
@@ -305,8 +305,8 @@ pub fn audited_loss(
     let within_radius = reach.map(|_| Summary::new(mechanism, within_figures, &collected.within));
     let walk = collected.walk_loss();
     let feasible = match feasible_figures {
-        Figures::Exact => exact(&tally_of(&feasible)),
-        Figures::UpperBound => summary(&collected.feasible),
+        FigureKind::Exact => exact(&tally_of(&feasible)),
+        FigureKind::UpperBound => summary(&collected.feasible),
     };
     let mut per_weight = 0f64;
     for i in chain.states() {

@@ -6,51 +6,47 @@
 //! is public (the chain, the mechanism, its parameters), so it is computed before anything is
 //! released:
 //!
-//! - [`loss`]: the exact privacy loss of replacing one state by another, for a pair, for all
-//!   transitions, for all pairs;
-//! - [`cover`]: which states a radius makes hard to tell apart; [`Stays`]: for how many steps;
-//! - [`report`]: both together, in words and as figures ([`Guarantee`]);
+//! - [`pair_loss`]: the exact privacy loss of replacing one state by another;
+//! - [`Cover`]: which states a radius makes hard to tell apart; [`Stays`]: for how many steps;
+//! - [`Guarantee`]: all of it together, in words and as figures;
 //! - [`Price`]: what a ledger adds up: the loss of one replaced state, and whether the loss is linear;
 //! - [`calibrate`](mod@calibrate): the largest scale whose audited loss keeps the promise;
-//! - [`check_certificate`]: the scales of cells, checked over again by the plainest route;
-//! - [`audit`](mod@audit): a check of a sampler from the outside, by what it draws.
+//! - [`audit`](fn@audit): a check of a sampler from the outside, by what it draws.
 //!
 //! Figures are rounded outward: a loss that is reported is never below the real one
 //! ([`rounding`] has the error analysis).
 
-pub mod audit;
-mod block;
-mod block_report;
+pub(crate) mod audit;
+pub(crate) mod block;
+pub(crate) mod block_report;
 pub mod calibrate;
-mod certificate;
-mod collect;
+pub(crate) mod certificate;
 mod confidence;
-pub mod cover;
+pub(crate) mod cover;
 mod example;
-pub mod loss;
+mod in_words;
+pub(crate) mod loss;
+mod loss_collectors;
+mod pair_losses;
 mod pairs;
 mod paths;
 mod price;
-pub mod report;
+pub(crate) mod report;
 pub mod rounding;
+mod running_loss;
 mod stay;
-mod sup;
-mod tally;
-mod walk;
-mod words;
+mod walk_loss;
 
-pub use audit::{AuditPlan, AuditReport, Probe, Sampler, StepSampler, audit};
-pub use block::{ReplacementLoss, block_loss, replacement_work, worst_replacement};
-pub use block_report::{BlockEffort, BlockGuarantee};
+pub use audit::{AuditPlan, AuditReport, Verdict, audit};
+
+pub use block_report::BlockGuarantee;
 pub use calibrate::{Calibrated, CalibrationError, calibrate};
-pub use certificate::{CertificateError, ModelError, check_certificate};
-pub use cover::{ClosestStates, Cover, EmptyGuarantee, SuggestedRadii};
-pub use loss::{
-    Coverage, Effort, Figures, Losses, PairLoss, Summary, Worst, audited_loss, pair_loss,
-};
+pub(crate) use certificate::{CertificateError, ModelError};
+pub use cover::Cover;
+pub use loss::{Effort, PairLoss, pair_loss};
+pub(crate) use loss::{FigureKind, audited_loss};
 pub use price::Price;
 pub use report::{Guarantee, GuaranteeError};
 pub use stay::Stays;
 
-use crate::watch::report_progress;
-pub use crate::watch::{Cancelled, Watch, unwatched};
+use crate::watch::{Cancelled, Watch, report_progress, unwatched};

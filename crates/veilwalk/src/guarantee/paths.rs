@@ -22,8 +22,8 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use super::collect::Collect;
-use super::tally::Entry;
+use super::loss_collectors::Collect;
+use super::running_loss::Entry;
 use super::{Cancelled, Watch, report_progress};
 use crate::chain::StateId;
 use crate::model::Model;

@@ -62,7 +62,7 @@ impl Price {
     /// ```
     /// use std::sync::Arc;
     /// use veilwalk::guarantee::Price;
-    /// use veilwalk::rational::Rational;
+    /// use veilwalk::Rational;
     /// use veilwalk::{Chain, Mechanism, Model, Preset, Promise};
     ///
     /// let model = Arc::new(Model::new(Chain::credit())?);
@@ -191,7 +191,8 @@ mod tests {
     use super::*;
     use crate::chain::Chain;
     use crate::distance::CacheSize;
-    use crate::guarantee::{calibrate, pair_loss, worst_replacement};
+    use crate::guarantee::block::worst_replacement;
+    use crate::guarantee::{calibrate, pair_loss};
     use crate::mechanism::{Design, Preset};
     use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::cover::{Cover, SuggestedRadii};
 use super::example::Example;
 pub use super::example::{Covered, Example as WorkedExample};
-use super::loss::{Coverage, Effort, Figures, Losses, Summary, Worst, audited_loss};
+use super::loss::{Coverage, Effort, FigureKind, Losses, Summary, Worst, audited_loss};
 use super::stay::Stays;
 use super::{Cancelled, Watch, unwatched};
 use crate::chain::Chain;
@@ -20,7 +20,8 @@ use crate::nats::Nats;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use veilwalk::guarantee::{Effort, Guarantee, unwatched};
+/// use veilwalk::guarantee::{Effort, Guarantee};
+/// use veilwalk::unwatched;
 /// use veilwalk::{Chain, Mechanism, Model, Preset, Promise};
 ///
 /// let model = Arc::new(Model::new(Chain::credit())?);
@@ -124,7 +125,7 @@ pub struct LossFigures {
     /// How many pairs there are.
     pub pairs: u64,
     /// Whether these are the losses or bounds on them.
-    pub figures: Figures,
+    pub figures: FigureKind,
     /// Where the largest is attained.
     pub worst: Option<WorstCase>,
 }
@@ -221,7 +222,7 @@ impl Guarantee {
             max: each.unwrap_or(f64::INFINITY),
             mean: each.unwrap_or(f64::INFINITY),
             pairs: 0,
-            figures: Figures::UpperBound,
+            figures: FigureKind::UpperBound,
             worst: None,
         };
         // Without a pair there is no loss to tell, which is not a loss of zero.
@@ -329,13 +330,13 @@ fn rate_bound(mechanism: &Mechanism, promise: Promise) -> Option<f64> {
 /// The audited figure, or the proven bound: both are upper bounds, and the smaller one is told.
 /// An exact figure gives way only within its own rounding, so that a proof that did not hold would
 /// show.
-fn settle(figures: Figures, audited: f64, proven: Option<f64>) -> f64 {
+fn settle(figures: FigureKind, audited: f64, proven: Option<f64>) -> f64 {
     const ROUNDING: f64 = 1e-9;
     let Some(proven) = proven else { return audited };
     match figures {
-        Figures::UpperBound => audited.min(proven),
-        Figures::Exact if audited <= proven * (1.0 + ROUNDING) => audited.min(proven),
-        Figures::Exact => audited,
+        FigureKind::UpperBound => audited.min(proven),
+        FigureKind::Exact if audited <= proven * (1.0 + ROUNDING) => audited.min(proven),
+        FigureKind::Exact => audited,
     }
 }
 

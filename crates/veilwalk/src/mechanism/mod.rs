@@ -32,18 +32,19 @@ pub mod cell;
 mod design;
 pub mod exponential;
 pub mod permute_and_flip;
-mod promise;
+pub(crate) mod promise;
 pub mod scale;
-mod step;
+pub(crate) mod step;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub use block::{BlockError, BlockLength, Blocks};
+pub use block::{BlockError, BlockLength, Blocks, NotABlockLength};
 pub use design::{Calibration, Design, Distance, Preset, Rule, UnknownName};
-pub use promise::{Budget, ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
+pub use promise::{ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
 pub use scale::{CostScale, ScaleError};
-pub use step::Workspace;
+
+pub(crate) use step::Workspace;
 
 use cell::CellScale;
 use step::Scale;

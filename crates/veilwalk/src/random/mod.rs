@@ -6,7 +6,7 @@
 //! number, drawn bit by bit, with an interval around `exp(-a/b)` that is refined until the two no
 //! longer overlap. Every decision is the one the real numbers give; floats only save time.
 
-mod coin;
+pub(crate) mod coin;
 mod enclosure;
 mod flip_all;
 mod fork_check;
@@ -14,18 +14,19 @@ mod pick_heads;
 mod quick_test;
 mod random_visits;
 mod release_id;
-mod source;
-mod uniform_index;
+pub(crate) mod source;
+pub(crate) mod uniform_index;
 
-pub use coin::ExpCoin;
+pub(crate) use coin::ExpCoin;
 pub(crate) use flip_all::AllFlips;
 pub use fork_check::Forked;
 pub use release_id::{NotAReleaseId, ReleaseId};
-pub use source::{
-    Randomness, Secret, SecretTooShort, Source, SourceKind, Stream, Unavailable, WalkKey,
-};
+#[cfg(test)]
+pub(crate) use source::Stream;
+pub(crate) use source::{Randomness, WalkKey};
+pub use source::{Secret, SecretTooShort, Source, SourceKind, Unavailable};
 
-pub use uniform_index::uniform_below;
+pub(crate) use uniform_index::uniform_below;
 use uniform_index::uniform_below_starting;
 
 /// The version of the samplers: it names how many random words a step consumes, and in which order.

@@ -40,13 +40,13 @@
 //! A block that is not full is made of real states. It is held in memory only: a session can be saved
 //! between blocks, where nothing waits, and nowhere else.
 
-mod digest;
+pub(crate) mod digest;
 mod releaser;
 mod saved;
 
 use std::sync::Arc;
 
-pub use digest::{Digest, WalkDigest};
+pub(crate) use digest::{Digest, WalkDigest};
 pub use releaser::{NoSuchState, PushError, Releaser, Walk};
 pub use saved::{ReplayError, ResumeError, SavedSession, UnfilledBlock};
 

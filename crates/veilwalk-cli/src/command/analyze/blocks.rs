@@ -1,7 +1,7 @@
 //! Releases in blocks: what is refused, and how many walks were simulated, in words.
 
 use anyhow::{Result, bail};
-use veilwalk::analysis::simulate::SimulatedUtility;
+use veilwalk::internal::simulate::SimulatedUtility;
 use veilwalk::mechanism::BlockLength;
 
 use crate::args::{counted, thousands};

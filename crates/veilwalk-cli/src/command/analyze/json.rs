@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use veilwalk::analysis::plan::{Analysis, LeftOut};
-use veilwalk::analysis::simulate::SimulatedUtility;
+use veilwalk::analysis::Analysis;
+use veilwalk::internal::plan::LeftOut;
+use veilwalk::internal::simulate::SimulatedUtility;
 
 use super::Subject;
 use crate::args::block_value;

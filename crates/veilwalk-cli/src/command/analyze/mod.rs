@@ -6,12 +6,12 @@ mod real;
 mod text;
 
 use anyhow::{Result, bail};
-use veilwalk::analysis::block_plan::{BlockFindings as Found, BlockPlan, Exactness};
-use veilwalk::analysis::plan::{Effort, Plan};
+use veilwalk::analysis::{AnalysisEffort, Plan};
 use veilwalk::analysis::{Inquiry, usual_levels};
 use veilwalk::guarantee::Cover;
+use veilwalk::internal::block_plan::{BlockFindings as Found, BlockPlan, Exactness};
+use veilwalk::internal::nats::in_nats;
 use veilwalk::mechanism::BlockLength;
-use veilwalk::nats::in_nats;
 use veilwalk::{Model, Promise, Start};
 
 pub(crate) use self::blocks::refuse_too_long;
@@ -133,7 +133,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             let plan = Plan {
                 mechanism: &chosen.mechanism,
                 inquiry,
-                effort: if args.thorough { Effort::WHATEVER_IT_TAKES } else { Effort::SOME },
+                effort: if args.thorough {
+                    AnalysisEffort::WHATEVER_IT_TAKES
+                } else {
+                    AnalysisEffort::SOME
+                },
             };
             let analysis = observed_stages(|observer| plan.carry_out(observer))?;
             (chosen.name, chosen.promise, Found::Exact(Box::new(analysis)))

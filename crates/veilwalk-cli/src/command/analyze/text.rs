@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table};
-use veilwalk::analysis::long_run::{Convergence, MixingKind, MixingTime};
-use veilwalk::analysis::plan::{Analysis, LeftOut, TypicalFigure};
-use veilwalk::analysis::simulate::{Estimate, SimulatedUtility};
-use veilwalk::nats::in_nats;
+use veilwalk::analysis::Analysis;
+use veilwalk::internal::long_run::{Convergence, MixingKind, MixingTime};
+use veilwalk::internal::nats::in_nats;
+use veilwalk::internal::plan::{LeftOut, TypicalFigure};
+use veilwalk::internal::simulate::{Estimate, SimulatedUtility};
 
 use super::Subject;
 use super::blocks::walks_in_words;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use veilwalk::Chain;
-use veilwalk::nats::in_nats;
+use veilwalk::internal::nats::in_nats;
 
 use crate::args::{ChainOptions, DistanceOptions, Format, Loaded, thousands};
 use crate::progress::with_progress;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use veilwalk::model::Certified;
+use veilwalk::internal::model::Certified;
 use veilwalk_io::write_model;
 
 use crate::args::{ChainOptions, DistanceOptions, MechanismArgs, Written, counted, settle_output};

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use anyhow::Result;
 use comfy_table::CellAlignment;
 use serde_json::{Value, json};
-use veilwalk::analysis::block_plan::affordable_walks;
-use veilwalk::analysis::compare::Comparison;
-use veilwalk::analysis::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
+use veilwalk::analysis::Comparison;
 use veilwalk::guarantee::Cover;
+use veilwalk::internal::block_plan::affordable_walks;
+use veilwalk::internal::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
 use veilwalk::mechanism::{BlockLength, Unit};
 use veilwalk::{Design, Mechanism, Preset, Promise, Rule};
 

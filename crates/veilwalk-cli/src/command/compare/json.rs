@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use veilwalk::Preset;
-use veilwalk::analysis::compare::{Comparison, Setting};
+use veilwalk::analysis::{Comparison, Setting};
 
 use super::command;
 use super::delay::Delay;

@@ -6,8 +6,9 @@ mod text;
 
 use anyhow::Result;
 use veilwalk::Preset;
-use veilwalk::analysis::compare::{Basis, Comparison, Setting};
+use veilwalk::analysis::{Comparison, Setting};
 use veilwalk::guarantee::Effort;
+use veilwalk::internal::compare::Basis;
 use veilwalk::mechanism::{BlockLength, Epsilon, Radius};
 
 use self::delay::Delay;

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use comfy_table::CellAlignment;
-use veilwalk::analysis::compare::{Basis, Comparison, Purpose, Setting};
-use veilwalk::guarantee::Figures;
-use veilwalk::nats::in_nats;
+use veilwalk::analysis::{Comparison, Setting};
+use veilwalk::internal::compare::{Basis, Purpose};
+use veilwalk::internal::guarantee::FigureKind;
+use veilwalk::internal::nats::in_nats;
 
 use super::command;
 use super::delay::Delay;
@@ -75,10 +76,10 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
         let utility = &measured.utility;
         real = Some(utility.entropy_nats.real);
         let sign = match measured.figures {
-            Figures::Exact => "",
-            Figures::UpperBound => "≤ ",
+            FigureKind::Exact => "",
+            FigureKind::UpperBound => "≤ ",
         };
-        bounded |= measured.figures == Figures::UpperBound;
+        bounded |= measured.figures == FigureKind::UpperBound;
         table.add_row([
             row.preset.to_string(),
             percent(utility.wrong_state_share),

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use veilwalk::guarantee::Price;
-use veilwalk::mechanism::Budget;
-use veilwalk::request::Made;
-use veilwalk::session::{Releaser, WalkDigest};
+use veilwalk::internal::mechanism::Budget;
+use veilwalk::internal::request::Made;
+use veilwalk::internal::session::WalkDigest;
+use veilwalk::session::Releaser;
 use veilwalk::{Chain, Start};
 use veilwalk_io::{NewWalk, ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader};
 use veilwalk_ledger::{Charge, Charged, Ledger, LedgerError, Limit, Terms};

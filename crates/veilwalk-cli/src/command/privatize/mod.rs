@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::{Budget, Unit};
+use veilwalk::internal::mechanism::Budget;
+use veilwalk::internal::request::Made;
+use veilwalk::mechanism::Unit;
 use veilwalk::random::{ReleaseId, Secret, SourceKind};
-use veilwalk::request::Made;
 use veilwalk::{Chain, Model, Promise, Source, Start};
 use veilwalk_io::{
     AtomicFile, Compression, Hashing, HeldOutput, NewWalk, ReadError, ReadErrorKind, UnknownStates,

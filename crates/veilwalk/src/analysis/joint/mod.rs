@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use veilwalk::analysis::joint::{JointChain, KernelMemory};
+//! use veilwalk::internal::joint::{JointChain, KernelMemory};
 //! use veilwalk::analysis::{Origin, unobserved};
 //! use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
 //!

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::Figures;
+use super::TuneFigures;
 
 /// What counts when members of the family are compared. Smaller is better in each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,8 +40,8 @@ pub struct AimError(String);
 
 /// Values below this are as good as none when figures are put in proportion to the best: a
 /// hundredth of a nat, or one state in a thousand.
-const NEGLIGIBLE: Figures =
-    Figures { mean_distance_nats: 0.01, wrong_state_share: 0.001, entropy_gap_nats: 0.01 };
+const NEGLIGIBLE: TuneFigures =
+    TuneFigures { mean_distance_nats: 0.01, wrong_state_share: 0.001, entropy_gap_nats: 0.01 };
 
 impl Weights {
     /// Weights for distance, wrong states and entropy; `None` unless they are finite, none is below
@@ -57,13 +57,13 @@ impl Weights {
 impl Aim {
     /// The figure to be made small, given the best value of each that any member reaches.
     #[must_use]
-    pub fn score(self, figures: &Figures, best: &Figures) -> f64 {
+    pub fn score(self, figures: &TuneFigures, best: &TuneFigures) -> f64 {
         match self {
             Self::Closeness => figures.mean_distance_nats,
             Self::WrongStates => figures.wrong_state_share,
             Self::Typicality => figures.entropy_gap_nats,
             Self::Weighted(weights) => {
-                let part = |weight: f64, of: fn(&Figures) -> f64| {
+                let part = |weight: f64, of: fn(&TuneFigures) -> f64| {
                     weight * of(figures) / of(best).max(of(&NEGLIGIBLE))
                 };
                 part(weights.closeness, |f| f.mean_distance_nats)
@@ -122,8 +122,11 @@ mod tests {
 
     #[test]
     fn a_figure_is_weighed_in_proportion_to_the_best() {
-        let figures =
-            |a, b, c| Figures { mean_distance_nats: a, wrong_state_share: b, entropy_gap_nats: c };
+        let figures = |a, b, c| TuneFigures {
+            mean_distance_nats: a,
+            wrong_state_share: b,
+            entropy_gap_nats: c,
+        };
         let aim: Aim = "1,2,1".parse().unwrap();
         let score = aim.score(&figures(1.0, 0.3, 0.0), &figures(0.5, 0.1, 0.0));
         assert!((score - 8.0).abs() < 1e-12, "{score}");

@@ -19,7 +19,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use veilwalk::analysis::tune::{Aim, Question, tune};
+//! use veilwalk::analysis::{Aim, Question, tune};
 //! use veilwalk::analysis::unobserved;
 //! use veilwalk::{Chain, Model, Preset, Promise};
 //!
@@ -89,7 +89,7 @@ impl Question {
 
 /// The three figures that aims are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figures {
+pub struct TuneFigures {
     /// The distance from the released to the real state, averaged over the steps.
     pub mean_distance_nats: f64,
     /// The share of steps at which the released state is not the real one.
@@ -106,7 +106,7 @@ pub struct Evaluated {
     /// The name it goes by, if it has one for this unit.
     pub preset: Option<Preset>,
     /// Its exact figures.
-    pub figures: Figures,
+    pub figures: TuneFigures,
     /// What the aim makes of them; smaller is better.
     pub score: f64,
 }
@@ -337,13 +337,13 @@ impl Run<'_> {
         mechanism: &Mechanism,
         steps: usize,
         observer: Observer<'_>,
-    ) -> Result<Figures, Stopped> {
+    ) -> Result<TuneFigures, Stopped> {
         let joint = JointChain::new(mechanism, KernelMemory::default(), observer)?;
         let first = joint.start_from(&self.real, self.question.start);
         let utility = joint.utility_from(first, steps, &[], observer)?;
         let entropy = utility.entropy_nats;
         self.real_entropy = entropy.real;
-        Ok(Figures {
+        Ok(TuneFigures {
             mean_distance_nats: utility.mean_distance_nats,
             wrong_state_share: utility.wrong_state_share,
             entropy_gap_nats: (entropy.released - entropy.real).abs(),
@@ -354,10 +354,10 @@ impl Run<'_> {
 /// Scores members and sorts them, best first. Of those that are equal but for rounding, the one
 /// that came first stays first.
 fn rank(aim: Aim, members: &mut [Evaluated]) {
-    let least = |of: fn(&Figures) -> f64| {
+    let least = |of: fn(&TuneFigures) -> f64| {
         members.iter().map(|member| of(&member.figures)).fold(f64::INFINITY, f64::min)
     };
-    let best = Figures {
+    let best = TuneFigures {
         mean_distance_nats: least(|f| f.mean_distance_nats),
         wrong_state_share: least(|f| f.wrong_state_share),
         entropy_gap_nats: least(|f| f.entropy_gap_nats),

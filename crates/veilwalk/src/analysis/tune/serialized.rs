@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Evaluated, Figures, Ranking};
+use super::{Evaluated, Ranking, TuneFigures};
 use crate::mechanism::{Design, Preset, ScaleError, Unit};
 
 #[derive(Serialize)]
@@ -28,7 +28,7 @@ struct Member {
     rule: &'static str,
     chain_weight: String,
     #[serde(flatten)]
-    figures: Figures,
+    figures: TuneFigures,
     score: f64,
 }
 

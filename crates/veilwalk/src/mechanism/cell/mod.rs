@@ -52,11 +52,11 @@
 //! off by is added before they are compared; it grows with the costs and with the number of
 //! candidates ([`rounding`](crate::guarantee::rounding)).
 
-mod calibrate;
+pub(crate) mod calibrate;
 
+pub(crate) use calibrate::CellScale;
 pub(crate) use calibrate::allowed;
 pub(super) use calibrate::calibrated;
-pub use calibrate::{CellScale, Obtained};
 
 use std::sync::Arc;
 

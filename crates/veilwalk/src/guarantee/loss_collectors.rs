@@ -2,8 +2,8 @@
 
 use super::loss::promised_reach;
 use super::pairs::Pairs;
-use super::tally::{Entry, Tally};
-use super::walk::WalkLoss;
+use super::running_loss::{Entry, Tally};
+use super::walk_loss::WalkLoss;
 use crate::mechanism::{Mechanism, Promise, Unit};
 use crate::nats::Nats;
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::cover::{SuggestedRadii, percent_down, radius_reaching};
 use super::example::{Covered, Example};
-use super::loss::{Coverage, Figures};
+use super::loss::{Coverage, FigureKind};
 use super::report::{Alternatives, Guarantee, LossFigures, Release, ScaleInForce};
 use super::rounding::shown_up;
 use super::stay::Stays;
@@ -155,10 +155,10 @@ impl Guarantee {
                     writeln!(f, "  {name:<37}{:>14}  (no such pair)", "not covered")?;
                     continue;
                 }
-                (Figures::Exact, None) => "",
-                (Figures::Exact, Some(_)) => "  (beyond the radius)",
-                (Figures::UpperBound, None) => "  (bounds)",
-                (Figures::UpperBound, Some(_)) => "  (bounds, beyond the radius)",
+                (FigureKind::Exact, None) => "",
+                (FigureKind::Exact, Some(_)) => "  (beyond the radius)",
+                (FigureKind::UpperBound, None) => "  (bounds)",
+                (FigureKind::UpperBound, Some(_)) => "  (bounds, beyond the radius)",
             };
             let (max, mean) = (shown_up(*max, 4), shown_up(*mean, 4));
             writeln!(f, "  {name:<37}{max:>14}{mean:>12}{note}")?;

@@ -19,7 +19,7 @@
 //! The number of cells times the number of pairs that no other pair beats in both loss and
 //! distance.
 
-use super::tally::Entry;
+use super::running_loss::Entry;
 use crate::nats::Nats;
 
 const CELLS: u32 = 1 << 15;
