@@ -9,8 +9,8 @@ use veilwalk::{Preset, StateId};
 use crate::checks::Checks;
 use crate::claims::Claim;
 use crate::differences::Difference;
-use crate::measure::Figures;
-use crate::plan::{Basis, LENGTHS, MECHANISMS};
+use crate::measure::{Estimate, Figures};
+use crate::plan::{Basis, LENGTHS, MECHANISMS, Setting};
 use crate::results::Results;
 use crate::store::write;
 
@@ -29,25 +29,29 @@ pub(crate) const FILES: [(&str, &str); 11] = [
     ("differences.csv", "where this differs from the paper"),
 ];
 
-/// A table in the making.
-struct Rows(Writer<Vec<u8>>);
+/// A column of a table: its name, and what it says of a row.
+type Column<'a, T> = (&'a str, &'a dyn Fn(&T) -> String);
 
-impl Rows {
-    fn new(header: &[&str]) -> Result<Self> {
-        let mut rows = Self(Writer::from_writer(Vec::new()));
-        rows.0.write_record(header)?;
-        Ok(rows)
-    }
+/// Writes a table of these rows.
+fn save<T>(
+    folder: &Path,
+    name: &str,
+    rows: impl IntoIterator<Item = T>,
+    columns: &[Column<'_, T>],
+) -> Result<()> {
+    let header = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let rows = rows.into_iter().map(|row| columns.iter().map(|(_, value)| value(&row)).collect());
+    save_rows(folder, name, std::iter::once(header).chain(rows))
+}
 
-    fn push<S: AsRef<str>>(&mut self, fields: impl IntoIterator<Item = S>) -> Result<()> {
-        let fields: Vec<S> = fields.into_iter().collect();
-        Ok(self.0.write_record(fields.iter().map(AsRef::as_ref))?)
+/// Writes a table of which the first row is the header.
+fn save_rows(folder: &Path, name: &str, rows: impl Iterator<Item = Vec<String>>) -> Result<()> {
+    debug_assert!(FILES.iter().any(|(known, _)| *known == name), "{name} is on the page");
+    let mut table = Writer::from_writer(Vec::new());
+    for row in rows {
+        table.write_record(&row)?;
     }
-
-    fn save(self, folder: &Path, name: &str) -> Result<()> {
-        debug_assert!(FILES.iter().any(|(known, _)| *known == name), "{name} is on the page");
-        write(&folder.join(name), &self.0.into_inner()?)
-    }
+    write(&folder.join(name), &table.into_inner()?)
 }
 
 /// A number that reads back as it is, or nothing.
@@ -74,290 +78,275 @@ pub(crate) fn write_all(
     drift(folder, chains)?;
     settings(folder, chains)?;
     sample_table(folder, chains)?;
-    let mut rows = Rows::new(&["mechanism", "outcome", "probability"])?;
-    for kernel in &checks.kernels {
-        for (outcome, p) in &kernel.outcomes {
-            rows.push([&kernel.mechanism, outcome, &some(*p)])?;
-        }
-    }
-    rows.save(folder, "kernels.csv")?;
-    let mut rows = Rows::new(&["claim", "chain", "paper", "ours", "agrees", "why"])?;
-    for claim in claims {
-        rows.push([
-            &claim.claim,
-            &claim.chain,
-            &claim.paper,
-            &claim.ours,
-            claim.verdict.word(),
-            &claim.why,
-        ])?;
-    }
-    rows.save(folder, "claims.csv")?;
-    let mut rows = Rows::new(&["where", "printed", "found", "this run", "veilwalk"])?;
-    for d in differences {
-        rows.push([d.place, d.printed, d.found, &d.number, d.remedy])?;
-    }
-    rows.save(folder, "differences.csv")
+    let kernels = checks.kernels.iter().flat_map(|kernel| {
+        kernel.outcomes.iter().map(move |(outcome, p)| (&kernel.mechanism, outcome, *p))
+    });
+    save(
+        folder,
+        "kernels.csv",
+        kernels,
+        &[
+            ("mechanism", &|(mechanism, _, _)| mechanism.to_string()),
+            ("outcome", &|(_, outcome, _)| outcome.to_string()),
+            ("probability", &|&(_, _, p)| some(p)),
+        ],
+    )?;
+    save(
+        folder,
+        "claims.csv",
+        claims,
+        &[
+            ("claim", &|claim| claim.claim.to_string()),
+            ("chain", &|claim| claim.chain.to_string()),
+            ("paper", &|claim| claim.paper.to_string()),
+            ("ours", &|claim| claim.ours.to_string()),
+            ("agrees", &|claim| claim.verdict.word().to_owned()),
+            ("why", &|claim| claim.why.to_string()),
+        ],
+    )?;
+    save(
+        folder,
+        "differences.csv",
+        differences,
+        &[
+            ("where", &|d| d.place.to_string()),
+            ("printed", &|d| d.printed.to_string()),
+            ("found", &|d| d.found.to_string()),
+            ("this run", &|d| d.number.to_string()),
+            ("veilwalk", &|d| d.remedy.to_string()),
+        ],
+    )
 }
 
 fn about(folder: &Path, chains: &[Results]) -> Result<()> {
-    let mut rows = Rows::new(&[
-        "chain",
-        "states",
-        "transitions",
-        "largest_out_degree",
-        "diameter_nats",
-        "from",
-        "to",
-        "closest_nats",
-        "closest_a",
-        "closest_b",
-        "pairs_within_1_nat",
-        "entropy_rate_nats",
-        "start",
-    ])?;
-    for chain in chains {
-        let a = &chain.about;
-        rows.push([
-            chain.subject.key.to_owned(),
-            a.states.to_string(),
-            a.transitions.to_string(),
-            a.largest_out_degree.to_string(),
-            some(a.diameter),
-            a.farthest.0.clone(),
-            a.farthest.1.clone(),
-            some(a.closest),
-            a.closest_pair.0.clone(),
-            a.closest_pair.1.clone(),
-            a.covered_pairs.to_string(),
-            some(a.entropy_rate),
-            chain.subject.label(chain.subject.from),
-        ])?;
-    }
-    rows.save(folder, "chains.csv")
+    save(
+        folder,
+        "chains.csv",
+        chains,
+        &[
+            ("chain", &|c| c.subject.key.to_owned()),
+            ("states", &|c| c.about.states.to_string()),
+            ("transitions", &|c| c.about.transitions.to_string()),
+            ("largest_out_degree", &|c| c.about.largest_out_degree.to_string()),
+            ("diameter_nats", &|c| some(c.about.diameter)),
+            ("from", &|c| c.about.farthest.0.clone()),
+            ("to", &|c| c.about.farthest.1.clone()),
+            ("closest_nats", &|c| some(c.about.closest)),
+            ("closest_a", &|c| c.about.closest_pair.0.clone()),
+            ("closest_b", &|c| c.about.closest_pair.1.clone()),
+            ("pairs_within_1_nat", &|c| c.about.covered_pairs.to_string()),
+            ("entropy_rate_nats", &|c| some(c.about.entropy_rate)),
+            ("start", &|c| c.subject.label(c.subject.from)),
+        ],
+    )
 }
 
-/// Both starts of a setting, with their names.
-fn starts(measured: &super::measure::Measured) -> [(&'static str, &Figures); 2] {
-    [("fixed", &measured.fixed), ("uniform", &measured.uniform)]
+/// What was measured of one setting from one start.
+#[derive(Clone, Copy)]
+struct FromStart<'a> {
+    chain: &'a Results,
+    setting: Setting,
+    start: &'static str,
+    figures: &'a Figures,
+}
+
+impl FromStart<'_> {
+    fn all(chains: &[Results]) -> impl Iterator<Item = FromStart<'_>> {
+        chains.iter().flat_map(|chain| chain.all().map(move |measured| (chain, measured))).flat_map(
+            |(chain, (setting, measured))| {
+                [("fixed", &measured.fixed), ("uniform", &measured.uniform)]
+                    .map(|(start, figures)| FromStart { chain, setting, start, figures })
+            },
+        )
+    }
+}
+
+/// A row about something that was measured from one start.
+struct Row<'a, T> {
+    of: FromStart<'a>,
+    values: T,
+}
+
+/// The columns that say what was measured, then others.
+fn measured_columns<'c, 'a, T>(others: &[Column<'c, Row<'a, T>>]) -> Vec<Column<'c, Row<'a, T>>> {
+    let mut columns: Vec<Column<'c, Row<'a, T>>> = vec![
+        ("chain", &|row| row.of.chain.subject.key.to_owned()),
+        ("basis", &|row| row.of.setting.basis.key().to_owned()),
+        ("start", &|row| row.of.start.to_owned()),
+        ("mechanism", &|row| row.of.setting.preset.to_string()),
+        ("epsilon", &|row| row.of.setting.epsilon.to_owned()),
+    ];
+    columns.extend_from_slice(others);
+    columns
+}
+
+/// How often the distance exceeds a level.
+struct Exceeded {
+    level: f64,
+    exact: Option<f64>,
+    ever: Option<f64>,
+    simulated: Option<(Estimate, Estimate, u64)>,
 }
 
 fn errors(folder: &Path, chains: &[Results]) -> Result<()> {
-    let mut rows = Rows::new(&[
-        "chain",
-        "basis",
-        "start",
-        "mechanism",
-        "epsilon",
-        "v_nats",
-        "exact",
-        "exact_ever",
-        "simulated",
-        "standard_error",
-        "simulated_ever",
-        "standard_error_ever",
-        "walks",
-    ])?;
-    for chain in chains {
-        let (levels, simulated_levels) = chain.levels();
-        for (setting, measured) in chain.all() {
-            for (start, figures) in starts(measured) {
-                let head = [
-                    chain.subject.key.to_owned(),
-                    setting.basis.key().to_owned(),
-                    start.to_owned(),
-                    setting.preset.to_string(),
-                    setting.epsilon.to_owned(),
-                ];
-                for (k, &v) in levels.iter().enumerate() {
-                    let place = simulated_levels.iter().position(|&level| level == v);
-                    let exact = figures.exact.as_ref().map(|p| p.exceedance[k]);
-                    let ever = place.and_then(|k| Some(figures.ever.as_ref()?[k]));
-                    let simulated = place.and_then(|k| {
-                        let s = figures.simulated.as_ref()?;
-                        Some((s.per_step[k], s.ever[k], s.walks))
-                    });
-                    if exact.is_none() && simulated.is_none() {
-                        continue;
-                    }
-                    let tail = [
-                        some(v),
-                        field(exact),
-                        field(ever),
-                        field(simulated.map(|s| s.0.mean)),
-                        field(simulated.map(|s| s.0.error)),
-                        field(simulated.map(|s| s.1.mean)),
-                        field(simulated.map(|s| s.1.error)),
-                        simulated.map(|s| s.2.to_string()).unwrap_or_default(),
-                    ];
-                    rows.push(head.iter().chain(&tail))?;
-                }
-            }
-        }
-    }
-    rows.save(folder, "errors.csv")
+    let rows = FromStart::all(chains).flat_map(|of| {
+        let figures = of.figures;
+        let (levels, simulated_levels) = of.chain.levels();
+        levels.into_iter().enumerate().filter_map(move |(k, level)| {
+            let place = simulated_levels.iter().position(|&other| other == level);
+            let exact = figures.exact.as_ref().map(|p| p.exceedance[k]);
+            let ever = place.and_then(|k| Some(figures.ever.as_ref()?[k]));
+            let simulated = place.and_then(|k| {
+                let s = figures.simulated.as_ref()?;
+                Some((s.per_step[k], s.ever[k], s.walks))
+            });
+            let values = Exceeded { level, exact, ever, simulated };
+            (exact.is_some() || simulated.is_some()).then_some(Row { of, values })
+        })
+    });
+    let columns = measured_columns::<Exceeded>(&[
+        ("v_nats", &|row| some(row.values.level)),
+        ("exact", &|row| field(row.values.exact)),
+        ("exact_ever", &|row| field(row.values.ever)),
+        ("simulated", &|row| field(row.values.simulated.map(|s| s.0.mean))),
+        ("standard_error", &|row| field(row.values.simulated.map(|s| s.0.error))),
+        ("simulated_ever", &|row| field(row.values.simulated.map(|s| s.1.mean))),
+        ("standard_error_ever", &|row| field(row.values.simulated.map(|s| s.1.error))),
+        ("walks", &|row| row.values.simulated.map(|s| s.2.to_string()).unwrap_or_default()),
+    ]);
+    save(folder, "errors.csv", rows, &columns)
 }
 
 fn entropy(folder: &Path, chains: &[Results]) -> Result<()> {
-    let mut rows = Rows::new(&[
-        "chain",
-        "basis",
-        "start",
-        "mechanism",
-        "epsilon",
-        "length",
-        "exact",
-        "simulated",
-        "standard_error",
-    ])?;
-    for chain in chains {
-        for (setting, measured) in chain.all() {
-            for (start, figures) in starts(measured) {
-                let exact = figures.exact.as_ref().map(|p| p.entropy_by_length());
-                let longest = exact.as_ref().map_or(LENGTHS[LENGTHS.len() - 1], Vec::len);
-                for length in 1..=longest {
-                    let place = LENGTHS.iter().position(|&n| n == length);
-                    let exact = exact.as_ref().map(|by_length| by_length[length - 1]);
-                    let simulated =
-                        place.and_then(|k| Some(figures.simulated.as_ref()?.entropy[k]));
-                    if exact.is_none() && simulated.is_none() {
-                        continue;
-                    }
-                    rows.push([
-                        chain.subject.key.to_owned(),
-                        setting.basis.key().to_owned(),
-                        start.to_owned(),
-                        setting.preset.to_string(),
-                        setting.epsilon.to_owned(),
-                        length.to_string(),
-                        field(exact),
-                        field(simulated.map(|s| s.mean)),
-                        field(simulated.map(|s| s.error)),
-                    ])?;
-                }
-            }
-        }
-    }
-    rows.save(folder, "entropy.csv")
+    let rows = FromStart::all(chains).flat_map(|of| {
+        let exact = of.figures.exact.as_ref().map(|p| p.entropy_by_length());
+        let longest = exact.as_ref().map_or(LENGTHS[LENGTHS.len() - 1], Vec::len);
+        (1..=longest).filter_map(move |length| {
+            let place = LENGTHS.iter().position(|&n| n == length);
+            let exact = exact.as_ref().map(|by_length| by_length[length - 1]);
+            let simulated = place.and_then(|k| Some(of.figures.simulated.as_ref()?.entropy[k]));
+            let values = (length, exact, simulated);
+            (exact.is_some() || simulated.is_some()).then_some(Row { of, values })
+        })
+    });
+    let columns = measured_columns::<(usize, Option<f64>, Option<Estimate>)>(&[
+        ("length", &|row| row.values.0.to_string()),
+        ("exact", &|row| field(row.values.1)),
+        ("simulated", &|row| field(row.values.2.map(|s| s.mean))),
+        ("standard_error", &|row| field(row.values.2.map(|s| s.error))),
+    ]);
+    save(folder, "entropy.csv", rows, &columns)
 }
 
 fn real_entropy(folder: &Path, chains: &[Results]) -> Result<()> {
-    let mut rows = Rows::new(&["chain", "start", "length", "mean", "standard_deviation"])?;
-    for chain in chains {
-        for (start, own) in
-            [("fixed", &chain.about.own_fixed), ("uniform", &chain.about.own_uniform)]
-        {
-            for (k, entropy) in own.iter().enumerate() {
-                rows.push([
-                    chain.subject.key,
-                    start,
-                    &(k + 1).to_string(),
-                    &some(entropy.mean),
-                    &some(entropy.deviation),
-                ])?;
-            }
-        }
-    }
-    rows.save(folder, "real_entropy.csv")
+    let rows = chains.iter().flat_map(|chain| {
+        let starts = [("fixed", &chain.about.own_fixed), ("uniform", &chain.about.own_uniform)];
+        starts.into_iter().flat_map(move |(start, own)| {
+            own.iter().zip(1..).map(move |(entropy, length)| (chain, start, length, entropy))
+        })
+    });
+    save(
+        folder,
+        "real_entropy.csv",
+        rows,
+        &[
+            ("chain", &|(chain, ..)| chain.subject.key.to_owned()),
+            ("start", &|(_, start, ..)| (*start).to_owned()),
+            ("length", &|(_, _, length, _): &(_, _, usize, _)| length.to_string()),
+            ("mean", &|(.., entropy)| some(entropy.mean)),
+            ("standard_deviation", &|(.., entropy)| some(entropy.deviation)),
+        ],
+    )
+}
+
+/// A label as the chain has it.
+fn label(chain: &Results, state: StateId) -> String {
+    chain.subject.model.chain().label(state).to_owned()
 }
 
 fn walks(folder: &Path, chains: &[Results]) -> Result<()> {
-    let mut rows =
-        Rows::new(&["chain", "epsilon", "mechanism", "step", "real", "released", "distance_nats"])?;
-    for chain in chains {
-        let (model, real) = (&chain.subject.model, &chain.subject.walks[0]);
-        for (setting, measured) in chain.all().filter(|(s, _)| s.basis == Basis::Epsilon) {
-            for (step, (&x, &z)) in real.iter().zip(&measured.samples[0]).enumerate() {
-                let z = StateId::new(z as usize);
-                rows.push([
-                    chain.subject.key,
-                    setting.epsilon,
-                    setting.preset.name(),
-                    &step.to_string(),
-                    model.chain().label(x),
-                    model.chain().label(z),
-                    &some(model.directed().between(z, x).as_f64()),
-                ])?;
-            }
-        }
-    }
-    rows.save(folder, "walks.csv")
+    let settings = chains.iter().flat_map(|chain| chain.all().map(move |of| (chain, of)));
+    let rows = settings.filter(|(_, (s, _))| s.basis == Basis::Epsilon).flat_map(
+        |(chain, (setting, measured))| {
+            let states = chain.subject.walks[0].iter().zip(&measured.samples[0]).enumerate();
+            states.map(move |(step, (&real, &released))| {
+                (chain, setting, step, real, StateId::new(released as usize))
+            })
+        },
+    );
+    save(
+        folder,
+        "walks.csv",
+        rows,
+        &[
+            ("chain", &|(chain, ..)| chain.subject.key.to_owned()),
+            ("epsilon", &|(_, setting, ..)| setting.epsilon.to_owned()),
+            ("mechanism", &|(_, setting, ..)| setting.preset.name().to_owned()),
+            ("step", &|(_, _, step, ..)| step.to_string()),
+            ("real", &|&(chain, _, _, real, _)| label(chain, real)),
+            ("released", &|&(chain, .., released)| label(chain, released)),
+            ("distance_nats", &|&(chain, _, _, real, released)| {
+                some(chain.subject.model.directed().between(released, real).as_f64())
+            }),
+        ],
+    )
 }
 
 fn drift(folder: &Path, chains: &[Results]) -> Result<()> {
-    let mut rows = Rows::new(&[
-        "chain",
-        "mechanism",
-        "epsilon",
-        "joint_states",
-        "negative",
-        "published",
-        "corrected",
-        "published_wrongly",
-    ])?;
-    for chain in chains {
-        for preset in MECHANISMS {
-            for (epsilon, d) in chain.drift(preset) {
-                rows.push([
-                    chain.subject.key.to_owned(),
-                    preset.to_string(),
-                    epsilon.to_string(),
-                    d.joint_states.to_string(),
-                    some(d.negative),
-                    field(d.published),
-                    field(d.corrected),
-                    field(d.published_wrongly),
-                ])?;
-            }
-        }
-    }
-    rows.save(folder, "drift.csv")
+    let rows = chains.iter().flat_map(|chain| {
+        MECHANISMS.into_iter().flat_map(move |preset| {
+            chain.drift(preset).into_iter().map(move |(epsilon, d)| (chain, preset, epsilon, d))
+        })
+    });
+    save(
+        folder,
+        "drift.csv",
+        rows,
+        &[
+            ("chain", &|(chain, ..)| chain.subject.key.to_owned()),
+            ("mechanism", &|(_, preset, ..)| preset.to_string()),
+            ("epsilon", &|(_, _, epsilon, _)| epsilon.to_string()),
+            ("joint_states", &|(.., d)| d.joint_states.to_string()),
+            ("negative", &|(.., d)| some(d.negative)),
+            ("published", &|(.., d)| field(d.published)),
+            ("corrected", &|(.., d)| field(d.corrected)),
+            ("published_wrongly", &|(.., d)| field(d.published_wrongly)),
+        ],
+    )
 }
 
 fn settings(folder: &Path, chains: &[Results]) -> Result<()> {
-    let mut rows = Rows::new(&[
-        "chain",
-        "basis",
-        "mechanism",
-        "epsilon",
-        "scale_min",
-        "scale_max",
-        "wrong_share",
-        "mean_distance_nats",
-        "entropy_nats",
-        "empty_promise",
-        "pairs_covered",
-        "bound_per_nat",
-        "loss_per_nat",
-        "substitution_loss",
-        "losses_are",
-        "remark",
-    ])?;
-    for chain in chains {
-        for (setting, measured) in chain.all() {
-            let Some(promised) = &measured.guarantee else { continue };
-            let mean = |figure: Option<(f64, f64)>| field(figure.map(|f| f.0));
-            rows.push([
-                chain.subject.key.to_owned(),
-                setting.basis.key().to_owned(),
-                setting.preset.to_string(),
-                setting.epsilon.to_owned(),
-                some(measured.scale.0),
-                some(measured.scale.1),
-                mean(measured.fixed.wrong_share()),
-                mean(measured.fixed.mean_distance()),
-                mean(measured.fixed.last_entropy()),
-                promised.vacuous.to_string(),
-                promised.covered_pairs.to_string(),
-                field(promised.bound_per_nat),
-                field(promised.per_nat),
-                some(promised.substitution),
-                if promised.exact { "exact" } else { "bounds" }.to_owned(),
-                measured.remark.clone().unwrap_or_default(),
-            ])?;
-        }
-    }
-    rows.save(folder, "settings.csv")
+    let rows = chains.iter().flat_map(|chain| {
+        chain.all().filter_map(move |(setting, measured)| {
+            Some((chain, setting, measured, measured.guarantee.as_ref()?))
+        })
+    });
+    let mean = |figure: Option<(f64, f64)>| field(figure.map(|f| f.0));
+    save(
+        folder,
+        "settings.csv",
+        rows,
+        &[
+            ("chain", &|(chain, ..)| chain.subject.key.to_owned()),
+            ("basis", &|(_, setting, ..)| setting.basis.key().to_owned()),
+            ("mechanism", &|(_, setting, ..)| setting.preset.to_string()),
+            ("epsilon", &|(_, setting, ..)| setting.epsilon.to_owned()),
+            ("scale_min", &|(_, _, measured, _)| some(measured.scale.0)),
+            ("scale_max", &|(_, _, measured, _)| some(measured.scale.1)),
+            ("wrong_share", &|(_, _, measured, _)| mean(measured.fixed.wrong_share())),
+            ("mean_distance_nats", &|(_, _, measured, _)| mean(measured.fixed.mean_distance())),
+            ("entropy_nats", &|(_, _, measured, _)| mean(measured.fixed.last_entropy())),
+            ("empty_promise", &|(.., promised)| promised.vacuous.to_string()),
+            ("pairs_covered", &|(.., promised)| promised.covered_pairs.to_string()),
+            ("bound_per_nat", &|(.., promised)| field(promised.bound_per_nat)),
+            ("loss_per_nat", &|(.., promised)| field(promised.per_nat)),
+            ("substitution_loss", &|(.., promised)| some(promised.substitution)),
+            ("losses_are", &|(.., promised)| {
+                if promised.exact { "exact" } else { "bounds" }.to_owned()
+            }),
+            ("remark", &|(_, _, measured, _)| measured.remark.clone().unwrap_or_default()),
+        ],
+    )
 }
 
 /// The rows of the paper's sample table: ε, mechanism and the states.
@@ -376,16 +365,16 @@ pub(crate) fn sample_rows(credit: &Results) -> Vec<(&'static str, Preset, Vec<St
 
 fn sample_table(folder: &Path, chains: &[Results]) -> Result<()> {
     let credit = &chains[0];
-    let (real, chain) = (&credit.subject.walks[1], credit.subject.model.chain());
-    let steps: Vec<String> = (0..real.len()).map(|t| format!("t{t}")).collect();
-    let header = ["epsilon", "mechanism"].into_iter().chain(steps.iter().map(String::as_str));
-    let mut rows = Rows::new(&header.collect::<Vec<_>>())?;
-    let labels = |walk: &[StateId]| -> Vec<String> {
-        walk.iter().map(|&s| chain.label(s).to_owned()).collect()
+    let real = &credit.subject.walks[1];
+    let row = |epsilon: &str, mechanism: String, walk: &[StateId]| {
+        let labels = walk.iter().map(|&state| label(credit, state));
+        [epsilon.to_owned(), mechanism].into_iter().chain(labels).collect()
     };
-    rows.push(["".to_owned(), "real".to_owned()].into_iter().chain(labels(real)))?;
-    for (epsilon, preset, walk) in sample_rows(credit) {
-        rows.push([epsilon.to_owned(), preset.to_string()].into_iter().chain(labels(&walk)))?;
-    }
-    rows.save(folder, "sample_table.csv")
+    let steps = (0..real.len()).map(|t| format!("t{t}"));
+    let header = ["epsilon".to_owned(), "mechanism".to_owned()].into_iter().chain(steps).collect();
+    let samples = sample_rows(credit);
+    let samples =
+        samples.iter().map(|(epsilon, preset, walk)| row(epsilon, preset.to_string(), walk));
+    let first = [header, row("", "real".to_owned(), real)];
+    save_rows(folder, "sample_table.csv", first.into_iter().chain(samples))
 }
