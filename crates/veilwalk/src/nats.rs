@@ -18,7 +18,19 @@ use serde::{Deserialize, Serialize};
 /// In memory it is its number of units, a `u32`, and every such number is a distance.
 #[repr(transparent)]
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    bytemuck::Pod,
+    bytemuck::Zeroable,
 )]
 #[serde(transparent)]
 pub struct Nats(u32);

@@ -1,13 +1,9 @@
 //! The bytes of a model, and how to look at them as numbers.
 //!
 //! A small model is read into memory. A large one is mapped: its tables are used where they lie, and all
-//! processes that use it share them. Two things need `unsafe` for that: mapping the file, and looking at
-//! bytes as numbers.
+//! processes that use it share them. Mapping the file needs `unsafe`.
 
-#![allow(
-    unsafe_code,
-    reason = "mapping a file and casting its bytes; each use says why it is sound"
-)]
+#![allow(unsafe_code, reason = "mapping a file; the one use says why it is sound")]
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,8 +11,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytemuck::{Pod, try_cast_slice};
 use memmap2::{Mmap, MmapMut};
-use veilwalk::{Nats, StateId};
 
 #[cfg(unix)]
 use super::cut_short::CutShort;
@@ -78,42 +74,6 @@ impl Map {
     }
 }
 
-/// Numbers that any bytes may stand for.
-///
-/// # Safety
-///
-/// Every pattern of bits has to be a value, without padding.
-pub(super) unsafe trait Plain: Copy + Send + Sync + 'static {}
-
-// SAFETY: all bits are a number.
-unsafe impl Plain for u8 {}
-// SAFETY: as above.
-unsafe impl Plain for u16 {}
-// SAFETY: as above.
-unsafe impl Plain for u32 {}
-// SAFETY: as above.
-unsafe impl Plain for u64 {}
-// SAFETY: as above; some are not a number, which is a value too.
-unsafe impl Plain for f64 {}
-// SAFETY: a transparent `u32`, every one of which is a distance.
-unsafe impl Plain for Nats {}
-// SAFETY: a transparent `u32`, every one of which is a place.
-unsafe impl Plain for StateId {}
-
-/// Numbers as the bytes they are in memory.
-pub(super) fn bytes_of<T: Plain>(numbers: &[T]) -> &[u8] {
-    // SAFETY: a value without padding is as many initialised bytes as it is large; bytes have no
-    // alignment to keep.
-    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
-}
-
-/// Bytes as numbers, if they are a whole number of them and lie right.
-pub(super) fn numbers_of<T: Plain>(bytes: &[u8]) -> Option<&[T]> {
-    // SAFETY: every pattern of bits is a value of `T`. The middle part is aligned and whole.
-    let (before, numbers, after) = unsafe { bytes.align_to::<T>() };
-    (before.is_empty() && after.is_empty()).then_some(numbers)
-}
-
 /// Numbers in a mapped file, which stays mapped as long as they are in use.
 #[derive(Debug)]
 pub(super) struct Mapped<T> {
@@ -122,18 +82,18 @@ pub(super) struct Mapped<T> {
     numbers: PhantomData<T>,
 }
 
-impl<T: Plain> Mapped<T> {
+impl<T: Pod> Mapped<T> {
     /// `None` if the bytes are no such numbers.
     pub(super) fn new(map: &Arc<Map>, range: Range<usize>) -> Option<Self> {
-        numbers_of::<T>(map.bytes().get(range.clone())?)?;
+        try_cast_slice::<u8, T>(map.bytes().get(range.clone())?).ok()?;
         Some(Self { map: map.clone(), range, numbers: PhantomData })
     }
 }
 
-impl<T: Plain> AsRef<[T]> for Mapped<T> {
+impl<T: Pod> AsRef<[T]> for Mapped<T> {
     #[inline]
     fn as_ref(&self) -> &[T] {
         // The map never moves, so what was right when it was made still is.
-        numbers_of(&self.map.bytes()[self.range.clone()]).unwrap_or_default()
+        try_cast_slice(&self.map.bytes()[self.range.clone()]).unwrap_or_default()
     }
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytemuck::{Pod, try_cast_slice};
 use veilwalk::chain::{Chain, ChainHash, Initial};
 use veilwalk::internal::chain::{ChainParts, StateLabels};
 use veilwalk::internal::distance::{Cells, DistanceTable, Edges, Nearest};
@@ -15,7 +16,7 @@ use veilwalk::{Model, Nats};
 
 use super::certified;
 use super::layout::{HEADER, Kind, MAGIC, ModelProblem, inconsistent, verify};
-use super::map::{Map, Mapped, Plain, numbers_of};
+use super::map::{Map, Mapped};
 #[cfg(unix)]
 use super::origin::Opened;
 use crate::read_error::{ReadError, ReadErrorKind};
@@ -129,14 +130,17 @@ impl Sections {
         self.list.iter().find(|(there, _)| *there == kind).map(|(_, range)| range.clone())
     }
 
-    fn numbers<T: Plain>(&self, kind: Kind) -> Result<&[T], ModelProblem> {
+    fn numbers<T: Pod + Send + Sync>(&self, kind: Kind) -> Result<&[T], ModelProblem> {
         let range = self.range(kind);
         let bytes = range.map(|range| &self.map.bytes()[range]);
-        bytes.and_then(numbers_of).ok_or_else(|| missing(kind))
+        bytes.and_then(|bytes| try_cast_slice(bytes).ok()).ok_or_else(|| missing(kind))
     }
 
     /// Numbers that stay where they are; `None` if the file has no such section.
-    fn in_place<T: Plain>(&self, kind: Kind) -> Result<Option<Storage<T>>, ModelProblem> {
+    fn in_place<T: Pod + Send + Sync>(
+        &self,
+        kind: Kind,
+    ) -> Result<Option<Storage<T>>, ModelProblem> {
         let Some(range) = self.range(kind) else { return Ok(None) };
         let mapped = Mapped::new(&self.map, range).ok_or_else(|| missing(kind))?;
         Ok(Some(Storage::Shared(Arc::new(mapped))))
@@ -188,7 +192,7 @@ impl Sections {
         self.numbers(kind)?.iter().map(offset).collect()
     }
 
-    fn required<T: Plain>(&self, kind: Kind) -> Result<Storage<T>, ModelProblem> {
+    fn required<T: Pod + Send + Sync>(&self, kind: Kind) -> Result<Storage<T>, ModelProblem> {
         self.in_place(kind)?.ok_or_else(|| missing(kind))
     }
 

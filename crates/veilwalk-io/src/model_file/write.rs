@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use bytemuck::cast_slice;
 use veilwalk::internal::chain::ChainParts;
 use veilwalk::internal::distance::Nearest;
 use veilwalk::internal::model::Certified;
@@ -10,7 +11,6 @@ use veilwalk::{Chain, Model};
 
 use super::certified;
 use super::layout::{ALIGNMENT, ENTRY, HEADER, Kind, MAGIC, VERSION, checksum};
-use super::map::bytes_of;
 use crate::output::AtomicFile;
 use crate::write_error::{WriteError, WriteErrorKind};
 
@@ -37,14 +37,14 @@ fn write_to(model: &Model, scales: &[Certified], out: &mut impl Write) -> io::Re
     let certified = certified::to_bytes(scales)?;
     let mut sections = chain.sections();
     if model.require_tables().is_ok() {
-        sections.push((Kind::Directed, bytes_of(model.directed().rows())));
-        sections.push((Kind::Symmetric, bytes_of(model.symmetric().rows())));
+        sections.push((Kind::Directed, cast_slice(model.directed().rows())));
+        sections.push((Kind::Symmetric, cast_slice(model.symmetric().rows())));
     } else if let Some(searches) = model.searches() {
         let (starts, states, weights) = searches.incoming().parts();
         incoming_starts = u64s(starts);
-        sections.push((Kind::IncomingStarts, bytes_of(&incoming_starts)));
-        sections.push((Kind::IncomingStates, bytes_of(states)));
-        sections.push((Kind::IncomingWeights, bytes_of(weights)));
+        sections.push((Kind::IncomingStarts, cast_slice(&incoming_starts)));
+        sections.push((Kind::IncomingStates, cast_slice(states)));
+        sections.push((Kind::IncomingWeights, cast_slice(weights)));
     }
     let kinds = [
         (Nearest::Directed, Kind::CellAnswers, Kind::CellDistances),
@@ -52,8 +52,8 @@ fn write_to(model: &Model, scales: &[Certified], out: &mut impl Write) -> io::Re
     ];
     for (nearest, answers, distances) in kinds {
         if let Some(cells) = model.ready_cells(nearest) {
-            sections.push((answers, bytes_of(cells.answers())));
-            sections.push((distances, bytes_of(cells.all_distances())));
+            sections.push((answers, cast_slice(cells.answers())));
+            sections.push((distances, cast_slice(cells.all_distances())));
         }
     }
     if !scales.is_empty() {
@@ -107,14 +107,14 @@ impl ChainNumbers {
         let (text, _, label_slots) = parts.labels.parts();
         vec![
             (Kind::Hash, &self.hash),
-            (Kind::LabelEnds, bytes_of(&self.label_ends)),
+            (Kind::LabelEnds, cast_slice(&self.label_ends)),
             (Kind::LabelText, text.as_bytes()),
-            (Kind::LabelSlots, bytes_of(label_slots)),
-            (Kind::RowStarts, bytes_of(&self.row_starts)),
-            (Kind::Targets, bytes_of(&parts.targets)),
-            (Kind::Probabilities, bytes_of(&parts.probabilities)),
-            (Kind::Weights, bytes_of(&parts.weights)),
-            (Kind::Initial, bytes_of(parts.initial.running_totals())),
+            (Kind::LabelSlots, cast_slice(label_slots)),
+            (Kind::RowStarts, cast_slice(&self.row_starts)),
+            (Kind::Targets, cast_slice(&parts.targets)),
+            (Kind::Probabilities, cast_slice(&parts.probabilities)),
+            (Kind::Weights, cast_slice(&parts.weights)),
+            (Kind::Initial, cast_slice(parts.initial.running_totals())),
         ]
     }
 }
