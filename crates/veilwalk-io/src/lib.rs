@@ -59,6 +59,10 @@ mod walks;
 mod write_error;
 
 pub use chain_file::{read_chain, read_chain_from, write_chain};
+pub use columns::{
+    IntegerStates, LEFT_OUT, NotAState, NotAStateValue, StateColumn, StateTypeError, WalkLists,
+    as_texts, is_text, keys_of, read_states,
+};
 pub use compression::Compression;
 pub use initial_file::{read_initial, read_initial_from};
 pub use manifest::{

@@ -11,8 +11,12 @@ use arrow_schema::DataType;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::column::{BadValue, ROWS, as_texts, keys_of};
-use crate::labels::is_short;
+use veilwalk_io::{as_texts, is_text, keys_of};
+
+use crate::column::BadValue;
+
+/// Rows that one thread looks at in one go.
+const ROWS: usize = 1 << 16;
 
 /// Which rows make up which walk.
 #[derive(Debug, Default)]
@@ -89,16 +93,6 @@ impl Collected {
         text: impl Fn(usize) -> &'a str + Sync,
     ) -> Result<(), BadValue> {
         self.add(array, |row| text(row) == text(row - 1), |row| text(row).into())
-    }
-
-    fn views(&mut self, array: &ArrayRef) -> Result<(), BadValue> {
-        let (texts, views) = (array.as_string_view(), array.as_string_view().views());
-        let same = |row: usize| {
-            let (view, before) = (views[row], views[row - 1]);
-            // Short texts are in their views; long ones may lie in two places.
-            view == before || (!is_short(view) && texts.value(row) == texts.value(row - 1))
-        };
-        self.add(array, same, |row| texts.value(row).into())
     }
 
     fn dictionary(&mut self, array: &ArrayRef) -> Result<(), BadValue> {
@@ -207,17 +201,15 @@ impl Groups {
                     let texts = array.as_string::<i64>();
                     collected.texts(array, |row| texts.value(row))
                 }
-                DataType::Utf8View => collected.views(array),
-                DataType::Dictionary(_, values)
-                    if matches!(
-                        **values,
-                        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
-                    ) =>
-                {
-                    collected.dictionary(array)
+                DataType::Utf8View => {
+                    let texts = array.as_string_view();
+                    collected.texts(array, |row| texts.value(row))
                 }
-                kind if kind.is_integer() => collected.integers(array),
-                other => return Err(NotGrouped::TrajectoryType(other.clone())),
+                other if !is_text(other) => {
+                    return Err(NotGrouped::TrajectoryType(other.clone()));
+                }
+                DataType::Dictionary(_, _) => collected.dictionary(array),
+                _ => collected.integers(array),
             };
             read.map_err(NotGrouped::Trajectory)?;
         }

@@ -1,12 +1,9 @@
 //! A chain's states as Python names them: by label, by a label that is a whole number, by place.
 
-use arrow_array::builder::make_view;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
-use rustc_hash::FxHashMap;
 use veilwalk::StateId;
-use veilwalk::chain::UnknownState;
-use veilwalk_io::{Manifest, UnknownStates};
+use veilwalk_io::{IntegerStates, Manifest, NotAStateValue, UnknownStates};
 
 use crate::error::{ParameterError, WalkError};
 
@@ -34,77 +31,27 @@ impl Naming {
     }
 }
 
-/// How many bytes a text in one of Arrow's views may have to be held in the view itself.
-const LONGEST_IN_VIEW: u32 = 12;
-
-/// Whether a view holds its text itself.
-#[inline]
-pub(crate) fn is_short(view: u128) -> bool {
-    view as u32 <= LONGEST_IN_VIEW
-}
-
-/// A text as a view that holds it, if it is short enough.
-#[inline]
-fn short_view(text: &str) -> Option<u128> {
-    (text.len() <= LONGEST_IN_VIEW as usize).then(|| make_view(text.as_bytes(), 0, 0))
-}
-
-/// A hash table for one number a row, which is all that is done millions of times: at most a quarter of
-/// the places are taken, so that the first one looked at is nearly always the right one.
-#[derive(Debug)]
-struct ViewTable {
-    places: Vec<(u128, u32)>,
-    shift: u32,
-}
-
-impl ViewTable {
-    /// No state has this number.
-    const FREE: u32 = u32::MAX;
-
-    fn new(entries: Vec<(u128, u32)>) -> Self {
-        let bits = (4 * entries.len().max(1)).next_power_of_two().trailing_zeros();
-        let mut table = Self { places: vec![(0, Self::FREE); 1 << bits], shift: u64::BITS - bits };
-        for (view, state) in entries {
-            let mut place = table.first_place(view);
-            while table.places[place].1 != Self::FREE {
-                place = (place + 1) & (table.places.len() - 1);
-            }
-            table.places[place] = (view, state);
-        }
-        table
-    }
-
-    #[inline]
-    fn first_place(&self, view: u128) -> usize {
-        let mixed = (view as u64 ^ ((view >> 64) as u64).rotate_left(29))
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> self.shift) as usize
-    }
-
-    #[inline]
-    fn get(&self, view: u128) -> Option<u32> {
-        let mut place = self.first_place(view);
-        loop {
-            let (known, state) = self.places[place];
-            if state == Self::FREE {
-                return None;
-            }
-            if known == view {
-                return Some(state);
-            }
-            place = (place + 1) & (self.places.len() - 1);
+impl From<Naming> for IntegerStates {
+    fn from(naming: Naming) -> Self {
+        match naming {
+            Naming::Place => Self::Places,
+            Naming::Integer | Naming::Text => Self::Labels,
         }
     }
+}
+
+/// Why walks of integers cannot be released in integers.
+pub(crate) fn not_an_integer(label: &str) -> String {
+    format!(
+        "the walks are integers, and the chain's state {label:?} is not one, so a release could not be \
+         given back in integers; give texts, or states=\"numbers\" if these are places in chain.states"
+    )
 }
 
 /// The states of a chain, ready to be looked up and handed out.
 #[derive(Debug)]
 pub(crate) struct Labels {
     chain: veilwalk::Chain,
-    by_text: FxHashMap<Box<str>, u32>,
-    /// Short labels by Arrow's own form of a short text: one number, and no text to follow or compare.
-    by_view: ViewTable,
-    by_integer: FxHashMap<i64, u32>,
     /// One for each state, if all labels are whole numbers; else a label that is not.
     integers: Result<Vec<i64>, String>,
     texts: Vec<Py<PyString>>,
@@ -118,17 +65,6 @@ impl Labels {
             label.parse::<i64>().ok().filter(|number| number.to_string() == label)
         };
         Self {
-            by_text: all().zip(0..).map(|(label, state)| (label.into(), state)).collect(),
-            by_view: ViewTable::new(
-                all()
-                    .zip(0..)
-                    .filter_map(|(label, state)| Some((short_view(label)?, state)))
-                    .collect(),
-            ),
-            by_integer: all()
-                .zip(0..)
-                .filter_map(|(label, state)| Some((number(label)?, state)))
-                .collect(),
             integers: all().map(|label| number(label).ok_or_else(|| label.to_owned())).collect(),
             texts: all().map(|label| PyString::intern(py, label).unbind()).collect(),
             chain: chain.clone(),
@@ -139,34 +75,14 @@ impl Labels {
         &self.chain
     }
 
-    pub(crate) fn text(&self, label: &str) -> Option<u32> {
-        match short_view(label) {
-            Some(view) => self.by_view.get(view),
-            None => self.by_text.get(label).copied(),
-        }
-    }
-
-    /// The state of a text in an Arrow column of views, which is looked at only if it is long.
-    #[inline]
-    pub(crate) fn view<'a>(&self, view: u128, text: impl FnOnce() -> &'a str) -> Option<u32> {
-        if is_short(view) { self.by_view.get(view) } else { self.by_text.get(text()).copied() }
-    }
-
-    pub(crate) fn integer(&self, naming: Naming, number: i64) -> Option<u32> {
+    pub(crate) fn integer(&self, naming: Naming, number: i64) -> Option<StateId> {
         match naming {
             Naming::Place => {
-                u32::try_from(number).ok().filter(|&place| (place as usize) < self.chain.len())
+                let place = usize::try_from(number).ok().filter(|&place| place < self.chain.len());
+                place.map(StateId::new)
             }
-            Naming::Integer | Naming::Text => self.by_integer.get(&number).copied(),
+            Naming::Integer | Naming::Text => self.chain.state(&number.to_string()),
         }
-    }
-
-    /// Why a text is no state.
-    pub(crate) fn unknown_text(&self, label: &str) -> UnknownState {
-        self.chain
-            .require(label)
-            .err()
-            .unwrap_or_else(|| UnknownState { label: label.to_owned(), closest: None })
     }
 
     /// Why an integer is no state.
@@ -185,22 +101,26 @@ impl Labels {
         }
     }
 
-    /// The integers of all states, in order, for releases of integers.
-    pub(crate) fn released_integers(&self, naming: Naming) -> PyResult<Vec<i64>> {
-        self.integers_or_why(naming).map_err(WalkError::new_err)
+    /// Why a value of a column is no state.
+    pub(crate) fn unknown_value(&self, naming: Naming, value: &NotAStateValue) -> String {
+        match value {
+            NotAStateValue::Missing => "a missing value (null); every row needs a state".to_owned(),
+            NotAStateValue::Text(label) => self.chain.unknown(label).to_string(),
+            NotAStateValue::Integer(number) => match i64::try_from(*number) {
+                Ok(number) => self.unknown_integer(naming, number),
+                Err(_) => format!("{number} is larger than any label"),
+            },
+        }
     }
 
-    /// The same, or why there are none.
-    pub(crate) fn integers_or_why(&self, naming: Naming) -> Result<Vec<i64>, String> {
+    /// The integers of all states, in order, for releases of integers.
+    pub(crate) fn released_integers(&self, naming: Naming) -> PyResult<Vec<i64>> {
         match naming {
             Naming::Place => Ok((0..self.chain.len() as i64).collect()),
-            Naming::Integer | Naming::Text => self.integers.clone().map_err(|label| {
-                format!(
-                    "the walks are integers, and the chain's state {label:?} is not one, so a release \
-                     could not be given back in integers; give texts, or states=\"numbers\" if these \
-                     are places in chain.states"
-                )
-            }),
+            Naming::Integer | Naming::Text => {
+                let integers = self.integers.clone();
+                integers.map_err(|label| WalkError::new_err(not_an_integer(&label)))
+            }
         }
     }
 
@@ -222,8 +142,8 @@ impl Labels {
         integers: Naming,
         unknown: UnknownStates,
     ) -> Result<(Option<StateId>, Naming), String> {
-        let settled = |found: Option<u32>, why: &dyn Fn() -> String| match (found, unknown) {
-            (Some(state), _) => Ok(Some(StateId::new(state as usize))),
+        let settled = |found: Option<StateId>, why: &dyn Fn() -> String| match (found, unknown) {
+            (Some(state), _) => Ok(Some(state)),
             (None, UnknownStates::Replace(state)) => Ok(Some(state)),
             (None, UnknownStates::Skip) => Ok(None),
             (None, UnknownStates::Refuse) => Err(why()),
@@ -235,7 +155,8 @@ impl Labels {
                     "the text {text:?} where states=\"numbers\" asks for whole numbers"
                 ));
             }
-            let found = settled(self.text(text), &|| self.unknown_text(text).to_string())?;
+            let found = self.chain.state(text);
+            let found = settled(found, &|| self.chain.unknown(text).to_string())?;
             return Ok((found, Naming::Text));
         }
         if value.is_none() {

@@ -116,8 +116,9 @@ pub(crate) fn release_numbers<'py>(
         let mut states = Vec::with_capacity(reals.len());
         for (place, &number) in reals.iter().enumerate() {
             match (labels.integer(integers, number), manner.unknown) {
-                (Some(state), _) => states.push(state),
-                (None, UnknownStates::Replace(state)) => states.push(state.index() as u32),
+                (Some(state), _) | (None, UnknownStates::Replace(state)) => {
+                    states.push(state.index() as u32);
+                }
                 (None, UnknownStates::Skip) if names.len() == 1 => {}
                 (None, UnknownStates::Skip | UnknownStates::Refuse) => {
                     let (walk, step) = (place / steps, place % steps);

@@ -5,23 +5,20 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, GenericListArray, OffsetSizeTrait, PrimitiveArray,
-};
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
 use arrow_schema::{DataType, Field};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3_arrow::PyChunkedArray;
 use pyo3_arrow::input::AnyArray;
-use veilwalk_io::UnknownStates;
+use veilwalk_io::{LEFT_OUT, UnknownStates, WalkLists, as_texts};
 
-use crate::column::{BadValue, LEFT_OUT, Like};
+use crate::column::{BadValue, States};
 use crate::error::{VeilwalkError, WalkError};
 use crate::groups::{Groups, NotGrouped};
 use crate::interrupt::{self, Stop};
-use crate::labels::{Labels, Naming};
+use crate::labels::Naming;
 use crate::release::{Manner, release};
 
 fn at(column: &str, BadValue { row, why }: BadValue) -> PyErr {
@@ -62,18 +59,18 @@ fn not_grouped(columns: &Columns, error: NotGrouped) -> PyErr {
 }
 
 /// Reads all chunks of a column of states.
-fn read(chunks: &[ArrayRef], like: &Like, labels: &Labels, column: &str) -> PyResult<Vec<u32>> {
-    let mut states = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
+fn read(chunks: &[ArrayRef], states: &States<'_>, column: &str) -> PyResult<Vec<u32>> {
+    let mut all = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
     for chunk in chunks {
-        let before = states.len();
-        let found = like.read(chunk, labels);
+        let before = all.len();
+        let found = states.read(chunk);
         let found = found.map_err(|bad| at(column, BadValue { row: bad.row + before, ..bad }))?;
-        if states.is_empty() && chunks.len() == 1 {
+        if chunks.len() == 1 {
             return Ok(found);
         }
-        states.extend(found);
+        all.extend(found);
     }
-    Ok(states)
+    Ok(all)
 }
 
 /// Releases a long table: the released states and, if the table has no steps, the numbers of the steps,
@@ -108,9 +105,9 @@ pub(crate) fn release_long(
             UnknownStates::Skip => UnknownStates::Refuse,
             other => other,
         };
-        let like = Like::new(field.data_type(), integers, &labels, unknown);
-        let like = like.map_err(|e| of(&columns.state, &e))?;
-        let reals = read(&chunks, &like, &labels, &columns.state)?;
+        let column = States::new(field.data_type(), integers, &labels, unknown);
+        let column = column.map_err(|e| of(&columns.state, &e))?;
+        let reals = read(&chunks, &column, &columns.state)?;
         drop(chunks);
         let groups = match &trajectory {
             None => Groups::one(name, rows),
@@ -126,7 +123,7 @@ pub(crate) fn release_long(
         release(&manner, &names, &groups.bounds, &mut states, stop)?;
         let numbers = step.is_none().then(|| groups.step_numbers());
         let states = groups.scatter(states);
-        let released = like.write(states, &labels).map_err(|e| of(&columns.state, &e))?;
+        let released = column.write(states).map_err(|e| of(&columns.state, &e))?;
         Ok((released, numbers))
     })?;
     let numbers = numbers.map(|numbers| {
@@ -149,9 +146,9 @@ pub(crate) fn known_rows<'py>(
     let integers = Naming::integers(states)?;
     let (chunks, field) = chunked(state)?;
     let known = interrupt::run(py, move |_| {
-        let like = Like::new(field.data_type(), integers, &labels, unknown);
-        let like = like.map_err(|e| of(&column, &e))?;
-        let states = read(&chunks, &like, &labels, &column)?;
+        let states = States::new(field.data_type(), integers, &labels, unknown);
+        let states = states.map_err(|e| of(&column, &e))?;
+        let states = read(&chunks, &states, &column)?;
         Ok::<_, PyErr>(states.iter().map(|&state| state != LEFT_OUT).collect::<Vec<bool>>())
     })?;
     Ok((!known.iter().all(|&known| known)).then(|| PyArray1::from_vec(py, known)))
@@ -160,89 +157,6 @@ pub(crate) fn known_rows<'py>(
 fn one_chunk(array: ArrayRef, name: &str) -> PyResult<PyChunkedArray> {
     let field = Arc::new(Field::new(name, array.data_type().clone(), true));
     PyChunkedArray::try_new(vec![array], field)
-}
-
-/// A list column in pieces: where walks begin and end in one array of states.
-struct Lists {
-    values: ArrayRef,
-    bounds: Vec<usize>,
-}
-
-impl Lists {
-    fn new(array: &ArrayRef) -> Option<Self> {
-        fn of<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Lists {
-            let offsets = array.offsets();
-            let (first, last) = (offsets[0].as_usize(), offsets[array.len()].as_usize());
-            Lists {
-                values: array.values().slice(first, last - first),
-                bounds: offsets.iter().map(|offset| offset.as_usize() - first).collect(),
-            }
-        }
-        Some(match array.data_type() {
-            DataType::List(_) => of(array.as_list::<i32>()),
-            DataType::LargeList(_) => of(array.as_list::<i64>()),
-            DataType::FixedSizeList(_, length) => {
-                let lists: &FixedSizeListArray = array.as_fixed_size_list();
-                let length = *length as usize;
-                Lists {
-                    values: lists.values().slice(0, lists.len() * length),
-                    bounds: (0..=lists.len()).map(|walk| walk * length).collect(),
-                }
-            }
-            _ => return None,
-        })
-    }
-}
-
-impl Lists {
-    /// Takes out what is to be left out. Says whether there was any.
-    fn leave_out(&mut self, states: &mut Vec<u32>) -> bool {
-        let mut left_out = 0;
-        let mut from = 0;
-        for border in &mut self.bounds[1..] {
-            let walk = &states[from..*border];
-            from = *border;
-            left_out += walk.iter().filter(|&&state| state == LEFT_OUT).count();
-            *border -= left_out;
-        }
-        states.retain(|&state| state != LEFT_OUT);
-        left_out > 0
-    }
-}
-
-/// The same list column with other values.
-fn with_values(array: &ArrayRef, lists: &Lists, values: ArrayRef) -> Result<ArrayRef, String> {
-    let field = |old: &Arc<Field>| {
-        Arc::new(Field::new(old.name(), values.data_type().clone(), old.is_nullable()))
-    };
-    fn offsets<O: OffsetSizeTrait>(lists: &Lists) -> arrow_buffer::OffsetBuffer<O> {
-        arrow_buffer::OffsetBuffer::from_lengths(lists.bounds.windows(2).map(|w| w[1] - w[0]))
-    }
-    let made: Result<ArrayRef, _> = match array.data_type() {
-        DataType::List(old) => {
-            GenericListArray::<i32>::try_new(field(old), offsets(lists), values, None)
-                .map(|array| Arc::new(array) as ArrayRef)
-        }
-        DataType::LargeList(old) => {
-            GenericListArray::<i64>::try_new(field(old), offsets(lists), values, None)
-                .map(|array| Arc::new(array) as ArrayRef)
-        }
-        DataType::FixedSizeList(old, length) => {
-            FixedSizeListArray::try_new(field(old), *length, values, None)
-                .map(|array| Arc::new(array) as ArrayRef)
-        }
-        other => return Err(format!("the type is {other}, not one of lists")),
-    };
-    made.map_err(|error| error.to_string())
-}
-
-fn value_type(lists: &DataType) -> Option<&DataType> {
-    match lists {
-        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
-            Some(field.data_type())
-        }
-        _ => None,
-    }
 }
 
 /// Releases a column of lists, each a walk.
@@ -262,11 +176,11 @@ pub(crate) fn release_list_column(
     let (chunks, field) = chunked(column)?;
     let labels = manner.labels.clone();
     let work = move |stop: &Stop| {
-        let kind = value_type(field.data_type()).ok_or_else(|| {
+        let kind = WalkLists::value_type(field.data_type()).ok_or_else(|| {
             of(&column_name, &format!("the type is {}, not one of lists", field.data_type()))
         })?;
-        let like = Like::new(kind, integers, &labels, manner.unknown);
-        let like = like.map_err(|e| of(&column_name, &e))?;
+        let column = States::new(kind, integers, &labels, manner.unknown);
+        let column = column.map_err(|e| of(&column_name, &e))?;
         let mut read = Vec::with_capacity(chunks.len());
         let mut row = 0;
         for chunk in chunks {
@@ -274,15 +188,15 @@ pub(crate) fn release_list_column(
                 let why = "a missing walk (null); give an empty list for a walk without states";
                 return Err(at(&column_name, BadValue { row: row + missing, why: why.into() }));
             }
-            let mut lists = Lists::new(&chunk).ok_or_else(|| of(&column_name, "not a list"))?;
-            let mut states = like.read(&lists.values, &labels).map_err(|bad| {
-                let walk = lists.bounds.partition_point(|&start| start <= bad.row) - 1;
+            let mut lists = WalkLists::new(&chunk);
+            let mut states = column.read(&lists.values).map_err(|bad| {
+                let walk = lists.row_of(bad.row);
                 let step = bad.row - lists.bounds[walk];
                 let why = format!("step {step}: {}", bad.why);
                 at(&column_name, BadValue { row: row + walk, why })
             })?;
             let walks = lists.bounds.len() - 1;
-            if lists.leave_out(&mut states)
+            if lists.leave_out(&mut states, LEFT_OUT)
                 && matches!(chunk.data_type(), DataType::FixedSizeList(..))
             {
                 let why = "lists of a fixed length cannot have states left out; give lists of any length, \
@@ -303,10 +217,9 @@ pub(crate) fn release_list_column(
         let mut written = Vec::with_capacity(read.len());
         for (chunk, lists, mut states, row) in read {
             release(&manner, &|walk| name(row + walk), &lists.bounds, &mut states, stop)?;
-            let released = like
-                .write(states, &labels)
-                .and_then(|values| with_values(&chunk, &lists, values))
-                .map_err(|e| of(&column_name, &e))?;
+            let values = column.write(states).map_err(|e| of(&column_name, &e))?;
+            let released = lists.with_values(chunk.data_type(), values);
+            let released = released.map_err(|e| of(&column_name, &e.to_string()))?;
             written.push(released);
         }
         Ok((written, field))
@@ -335,9 +248,8 @@ pub(crate) fn time_library(
     interrupt::run(py, move |stop| {
         let (mut looking_up, mut releasing, mut collecting) = (0.0, 0.0, 0.0);
         for chunk in chunks {
-            let lists = Lists::new(&chunk).ok_or_else(|| of("column", "not a list"))?;
-            let texts: Vec<String> =
-                crate::column::as_texts(&lists.values).into_iter().flatten().collect();
+            let lists = WalkLists::new(&chunk);
+            let texts: Vec<String> = as_texts(&lists.values).into_iter().flatten().collect();
             let chain = manner.mechanism.model().chain();
             let begun = processor_time()?;
             let found = texts.par_iter().map(|text| chain.state(text).map(|s| s.index() as u32));

@@ -2,10 +2,11 @@
 //!
 //! A table has one row for each state, or one for each walk with a list of its states; the type of
 //! the state's column tells which. Names and states may be strings of any kind, dictionaries of them
-//! or whole numbers: they are turned into plain strings, batch by batch, and everything behind works
-//! on those.
+//! or whole numbers. The Python package takes columns apart with the same code.
 
 mod rows;
+mod state_column;
+mod walk_lists;
 mod write;
 
 use std::fs::File;
@@ -14,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ListArray, RecordBatch, StringArray};
+use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_cast::cast;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
@@ -22,6 +23,11 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 pub(crate) use rows::Rows;
+pub use state_column::{
+    IntegerStates, LEFT_OUT, NotAState, NotAStateValue, StateColumn, StateTypeError, as_texts,
+    is_text, keys_of, read_states,
+};
+pub use walk_lists::WalkLists;
 pub(crate) use write::{ColumnFormat, ColumnRows, ColumnSink, arrow_error};
 
 use crate::read_error::{Place, ReadError, ReadErrorKind};
@@ -227,11 +233,7 @@ fn choose(
     }
     let shape = match fields[1].data_type() {
         kind if is_text(kind) => Shape::Long,
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _)
-            if is_text(item.data_type()) =>
-        {
-            Shape::Lists
-        }
+        kind if WalkLists::value_type(kind).is_some_and(is_text) => Shape::Lists,
         _ => {
             let expected =
                 "a string, a dictionary of strings, a whole number, or a list of one of these";
@@ -243,82 +245,44 @@ fn choose(
     Ok((columns, places))
 }
 
-/// Whether values of this type can be names and labels.
-fn is_text(kind: &DataType) -> bool {
-    match kind {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, value) => {
-            matches!(**value, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-        }
-        kind => kind.is_integer(),
-    }
-}
-
-/// The names and states of a part as plain strings.
-#[derive(Debug)]
-pub(crate) struct Texts {
-    pub(crate) names: StringArray,
-    pub(crate) states: States,
-}
-
-/// The states of a part.
-#[derive(Debug)]
-pub(crate) enum States {
-    Long(StringArray),
-    Lists { lists: ListArray, values: StringArray },
-}
-
 impl Columns {
-    /// The names and states of a part as plain strings.
-    pub(crate) fn texts(&self, part: &ColumnPart) -> Result<Texts, ReadError> {
-        let converted = |place: usize, kind: &DataType| {
-            cast(part.batch.column(place), kind)
-                .map_err(|error| decode_error(&self.file, self.format, error))
-        };
-        let names = converted(0, &DataType::Utf8)?.as_string().clone();
-        let states = match self.shape {
-            Shape::Long => States::Long(converted(1, &DataType::Utf8)?.as_string().clone()),
-            Shape::Lists => {
-                let item = Arc::new(Field::new_list_field(DataType::Utf8, true));
-                let lists = converted(1, &DataType::List(item))?.as_list::<i32>().clone();
-                let values = lists.values().as_string().clone();
-                States::Lists { lists, values }
-            }
-        };
-        Ok(Texts { names, states })
+    /// The names of a part's rows as plain strings, and its states.
+    pub(crate) fn take_apart(
+        &self,
+        part: &ColumnPart,
+    ) -> Result<(StringArray, WalkLists), ReadError> {
+        let names = cast(part.batch.column(0), &DataType::Utf8)
+            .map_err(|error| decode_error(&self.file, self.format, error))?;
+        Ok((names.as_string().clone(), WalkLists::new(part.batch.column(1))))
     }
 
-    /// The value at a place, if there is one and it is not empty.
-    pub(crate) fn value<'a>(
+    /// The name at a place, if there is one and it is not empty.
+    pub(crate) fn name<'a>(
         &self,
-        role: ColumnRole,
-        values: &'a StringArray,
+        names: &'a StringArray,
         at: usize,
         row: u64,
     ) -> Result<&'a str, ReadError> {
-        let kind = if values.is_null(at) {
-            ReadErrorKind::NullValue { column: self.column_of(role) }
-        } else if values.value(at).is_empty() {
-            ReadErrorKind::EmptyField { column: self.column_of(role) }
-        } else {
-            return Ok(values.value(at));
+        let kind = match names.is_null(at) {
+            true => self.missing(ColumnRole::Trajectory),
+            false if names.value(at).is_empty() => self.empty(ColumnRole::Trajectory),
+            false => return Ok(names.value(at)),
         };
-        Err(ReadError::at(&self.file, Place::Row(row), kind))
+        Err(self.error(row, kind))
     }
 
-    /// Where the states of a walk are among the values.
-    pub(crate) fn list(
-        &self,
-        lists: &ListArray,
-        at: usize,
-        row: u64,
-    ) -> Result<std::ops::Range<usize>, ReadError> {
-        if lists.is_null(at) {
-            let kind = ReadErrorKind::NullValue { column: self.column_of(ColumnRole::State) };
-            return Err(ReadError::at(&self.file, Place::Row(row), kind));
-        }
-        let offsets = lists.value_offsets();
-        Ok(offsets[at] as usize..offsets[at + 1] as usize)
+    /// That there is no value.
+    pub(crate) fn missing(&self, role: ColumnRole) -> ReadErrorKind {
+        ReadErrorKind::NullValue { column: self.column_of(role) }
+    }
+
+    /// That a value is an empty text.
+    pub(crate) fn empty(&self, role: ColumnRole) -> ReadErrorKind {
+        ReadErrorKind::EmptyField { column: self.column_of(role) }
+    }
+
+    pub(crate) fn error(&self, row: u64, kind: ReadErrorKind) -> ReadError {
+        ReadError::at(&self.file, Place::Row(row), kind)
     }
 
     fn column_of(&self, role: ColumnRole) -> String {

@@ -2,11 +2,13 @@
 
 use std::io::Read;
 
-use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, StringArray};
+use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, DataType};
 
-use super::{ColumnPart, ColumnReader, States, Texts, decode_error};
+use super::{ColumnPart, ColumnReader, Columns, WalkLists, decode_error};
 use crate::read_error::ReadError;
 use crate::table::Record;
 use crate::walks::ColumnRole;
@@ -14,52 +16,57 @@ use crate::walks::ColumnRole;
 /// Reads states one by one.
 pub(crate) struct Rows<R: Read> {
     pub(crate) reader: ColumnReader<R>,
-    part: Option<(ColumnPart, Texts)>,
-    /// The row of the part, and within its list the state, that come next.
+    part: Option<PartTexts>,
+    /// The row of the part, and the state among all of its states, that come next.
     row: usize,
-    element: usize,
+    state: usize,
     text: String,
     ends: Vec<usize>,
 }
 
+/// A part whose names and states are plain strings.
+struct PartTexts {
+    part: ColumnPart,
+    names: StringArray,
+    states: StringArray,
+    lists: WalkLists,
+}
+
 impl<R: Read> Rows<R> {
     pub(crate) fn new(reader: ColumnReader<R>) -> Self {
-        Self { reader, part: None, row: 0, element: 0, text: String::new(), ends: Vec::new() }
+        Self { reader, part: None, row: 0, state: 0, text: String::new(), ends: Vec::new() }
     }
 
     /// The next state: the trajectory's name, the state and the kept values, as a record of the row
     /// they are in.
     pub(crate) fn next_record(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         loop {
-            if self.part.as_ref().is_none_or(|(part, _)| self.row == part.batch.num_rows()) {
+            if self.part.as_ref().is_none_or(|part| self.row == part.names.len()) {
                 let Some(part) = self.reader.next_part()? else { return Ok(None) };
-                let texts = self.reader.columns.texts(&part)?;
-                self.part = Some((part, texts));
-                (self.row, self.element) = (0, 0);
+                self.part = Some(PartTexts::new(&self.reader.columns, part)?);
+                (self.row, self.state) = (0, 0);
             }
-            let Some((part, texts)) = &self.part else { return Ok(None) };
+            let Some(PartTexts { part, names, states, lists }) = &self.part else {
+                return Ok(None);
+            };
             let columns = &self.reader.columns;
             let (at, row) = (self.row, part.first_row + self.row as u64);
-            let name = columns.value(ColumnRole::Trajectory, &texts.names, at, row)?;
-            let state = match &texts.states {
-                States::Long(states) => {
-                    self.row += 1;
-                    columns.value(ColumnRole::State, states, at, row)?
-                }
-                States::Lists { lists, values } => {
-                    let list = columns.list(lists, at, row)?;
-                    let place = list.start + self.element;
-                    if place == list.end {
-                        (self.row, self.element) = (self.row + 1, 0);
-                        continue;
-                    }
-                    self.element += 1;
-                    columns.value(ColumnRole::State, values, place, row)?
-                }
-            };
+            let name = columns.name(names, at, row)?;
+            if part.batch.column(1).is_null(at) {
+                return Err(columns.error(row, columns.missing(ColumnRole::State)));
+            }
+            if self.state == lists.row(at).end {
+                self.row += 1;
+                continue;
+            }
+            let place = self.state;
+            if states.is_null(place) {
+                return Err(columns.error(row, columns.missing(ColumnRole::State)));
+            }
+            self.state += 1;
             self.text.clear();
             self.ends.clear();
-            for value in [name, state] {
+            for value in [name, states.value(place)] {
                 self.text.push_str(value);
                 self.ends.push(self.text.len());
             }
@@ -71,6 +78,15 @@ impl<R: Read> Rows<R> {
             }
             return Ok(Some(Record { line: row, text: &self.text, ends: &self.ends, gap: 0 }));
         }
+    }
+}
+
+impl PartTexts {
+    fn new(columns: &Columns, part: ColumnPart) -> Result<Self, ReadError> {
+        let (names, lists) = columns.take_apart(&part)?;
+        let states = cast(&lists.values, &DataType::Utf8)
+            .map_err(|error| decode_error(&columns.file, columns.format, error))?;
+        Ok(Self { part, names, states: states.as_string().clone(), lists })
     }
 }
 

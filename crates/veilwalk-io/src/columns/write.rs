@@ -7,22 +7,17 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
-};
-use arrow_buffer::OffsetBuffer;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_cast::cast;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use arrow_select::take::take;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use veilwalk::{Chain, StateId};
 
-use super::{Columns, Shape};
+use super::{Columns, IntegerStates, Shape, StateColumn, WalkLists};
 use crate::row_text::OWN_COLUMNS;
 use crate::walks::WalkFormat;
 use crate::write_error::{WriteError, WriteErrorKind};
@@ -32,9 +27,7 @@ use crate::write_error::{WriteError, WriteErrorKind};
 pub(crate) struct ColumnFormat {
     pub(crate) schema: SchemaRef,
     shape: Shape,
-    /// The label of each state, with the type of the values in the state's column.
-    labels: ArrayRef,
-    state: DataType,
+    states: StateColumn,
 }
 
 /// What a batch of a release holds.
@@ -44,8 +37,8 @@ pub(crate) struct ColumnRows<'a> {
     /// The number of each step; none where a row is a walk.
     pub(crate) steps: Option<Int64Array>,
     pub(crate) states: &'a [StateId],
-    /// How many states each row has, where a row is a walk.
-    pub(crate) lengths: Option<Vec<usize>>,
+    /// Where the states of each row begin and end, where a row is a walk.
+    pub(crate) bounds: Option<Vec<usize>>,
     pub(crate) kept: Vec<ArrayRef>,
 }
 
@@ -64,24 +57,17 @@ impl ColumnFormat {
             kind => kind.clone(),
         };
         let name = input.map_or(DataType::Utf8, |columns| settled(columns.fields[0].data_type()));
-        let state = match input.map(|columns| columns.fields[1].data_type()) {
-            Some(
-                DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _),
-            ) => item.data_type().clone(),
-            Some(kind) => kind.clone(),
-            None => DataType::Utf8,
-        };
-        let labels: StringArray = chain.states().map(|s| Some(chain.label(s))).collect();
-        let (state, labels) = states_of(&state, &labels)?;
-        let state_column = match shape {
-            Shape::Long => state.clone(),
-            Shape::Lists => DataType::List(Arc::new(Field::new_list_field(state.clone(), false))),
+        let real = input.map_or(&DataType::Utf8, |columns| columns.fields[1].data_type());
+        let states = released_states(WalkLists::value_type(real).unwrap_or(real), chain)?;
+        let state = match shape {
+            Shape::Long => states.data_type().clone(),
+            Shape::Lists => list_of(states.data_type()),
         };
         let mut fields = vec![Field::new(OWN_COLUMNS[0], name, false)];
         if shape == Shape::Long {
             fields.push(Field::new(OWN_COLUMNS[1], DataType::Int64, false));
         }
-        fields.push(Field::new(OWN_COLUMNS[2], state_column, false));
+        fields.push(Field::new(OWN_COLUMNS[2], state, false));
         for (place, column) in kept.iter().enumerate() {
             fields.push(match input {
                 None => Field::new(column, DataType::Utf8, false),
@@ -91,7 +77,7 @@ impl ColumnFormat {
                 }
             });
         }
-        Ok(Self { schema: Arc::new(Schema::new(fields)), shape, labels, state })
+        Ok(Self { schema: Arc::new(Schema::new(fields)), shape, states })
     }
 
     /// Whether a row is a state or a walk.
@@ -101,16 +87,16 @@ impl ColumnFormat {
 
     /// A batch of these rows.
     pub(crate) fn batch(&self, rows: ColumnRows<'_>) -> Result<RecordBatch, ArrowError> {
-        let ColumnRows { names, steps, states, lengths, kept } = rows;
+        let ColumnRows { names, steps, states, bounds, kept } = rows;
         let mut columns = vec![cast(&names, self.schema.field(0).data_type())?];
         columns.extend(steps.map(|steps| Arc::new(steps) as ArrayRef));
-        let states = self.states(states)?;
-        columns.push(match lengths {
+        let states =
+            self.states.write(states.iter().map(|state| state.index() as u32).collect())?;
+        columns.push(match bounds {
             None => states,
-            Some(lengths) => {
-                let item = Arc::new(Field::new_list_field(self.state.clone(), false));
-                let offsets = OffsetBuffer::from_lengths(lengths);
-                Arc::new(ListArray::try_new(item, offsets, states, None)?)
+            Some(bounds) => {
+                let kind = list_of(states.data_type());
+                WalkLists { values: states.clone(), bounds }.with_values(&kind, states)?
             }
         });
         for column in kept {
@@ -119,17 +105,6 @@ impl ColumnFormat {
             columns.push(if column.data_type() == kind { column } else { cast(&column, kind)? });
         }
         RecordBatch::try_new(self.schema.clone(), columns)
-    }
-
-    fn states(&self, states: &[StateId]) -> Result<ArrayRef, ArrowError> {
-        let numbers: Int32Array = states.iter().map(|state| Some(state.index() as i32)).collect();
-        match self.state {
-            DataType::Dictionary(..) => {
-                let states = DictionaryArray::<Int32Type>::try_new(numbers, self.labels.clone())?;
-                Ok(Arc::new(states))
-            }
-            _ => take(&self.labels, &numbers, None),
-        }
     }
 }
 
@@ -143,20 +118,22 @@ fn without_the_rest(column: ArrayRef) -> ArrayRef {
     }
 }
 
-/// The type of released states where real ones have this, and the labels with the type of its values.
-fn states_of(real: &DataType, labels: &StringArray) -> Result<(DataType, ArrayRef), ArrowError> {
-    if let DataType::Dictionary(_, value) = real {
-        let kind = DataType::Dictionary(Box::new(DataType::Int32), value.clone());
-        return Ok((kind, cast(labels, value)?));
-    }
-    let converted = cast(labels, real)?;
-    // Labels that are not numbers, or not as numbers are written ("01"), in a chain whose real walks
-    // happen to have only such that are.
-    let again = cast(&converted, &DataType::Utf8)?;
-    if again.as_string::<i32>() != labels {
-        return Ok((DataType::Utf8, Arc::new(labels.clone())));
-    }
-    Ok((real.clone(), converted))
+/// The column of released states where real ones have this type: as texts if the type cannot hold every
+/// label of the chain.
+fn released_states(real: &DataType, chain: &Chain) -> Result<StateColumn, ArrowError> {
+    let kind = match real {
+        DataType::Dictionary(_, values) => {
+            DataType::Dictionary(Box::new(DataType::Int32), values.clone())
+        }
+        other => other.clone(),
+    };
+    StateColumn::new(&kind, IntegerStates::Labels, chain)
+        .or_else(|_| StateColumn::new(&DataType::Utf8, IntegerStates::Labels, chain))
+        .map_err(|error| ArrowError::SchemaError(error.to_string()))
+}
+
+fn list_of(item: &DataType) -> DataType {
+    DataType::List(Arc::new(Field::new_list_field(item.clone(), false)))
 }
 
 /// Where columns are written to.

@@ -73,23 +73,17 @@ impl Answer {
     /// What came out of blocks, in this order.
     pub(super) fn of_emissions(emissions: &[Emission]) -> Self {
         let rows = emissions.iter().map(|emission| emission.states.len()).sum();
-        let mut batch = Batch::with_text(String::new(), rows);
-        let (mut kept, mut first_steps) = (Vec::new(), Vec::with_capacity(emissions.len()));
+        let mut batch = Batch::new(Shape::Long, rows);
+        let mut first_steps = Vec::with_capacity(emissions.len());
         for emission in emissions {
-            let mut push = |text: &str| {
-                let start = batch.text.len() as u32;
-                batch.text.push_str(text);
-                (start, batch.text.len() as u32)
-            };
-            let name = push(&emission.name);
-            kept.extend(emission.kept.iter().map(|value| push(value)));
+            let name = batch.add_text(&emission.name);
+            emission.kept.iter().for_each(|value| batch.keep_text(value));
             let (id, states) = (emission.id, emission.states.len() as u32);
             // Where the rows were is of no more interest.
             batch.runs.push(Run { id, name, states, place: Place::Row(0) });
             batch.states.extend_from_slice(&emission.states);
             first_steps.push(emission.first_step);
         }
-        batch.kept = Kept::Text(kept);
         Self { batch, first_steps }
     }
 
@@ -137,7 +131,7 @@ fn columns_of(answer: &Answer, shape: Shape, kept: usize) -> ColumnRows<'_> {
         let names = batch.runs.iter().map(|run| (batch.name(run), count(run.states)));
         names.flat_map(|(name, count)| std::iter::repeat_n(Some(name), count)).collect()
     };
-    let (names, steps, lengths) = match shape {
+    let (names, steps, bounds) = match shape {
         Shape::Long => {
             let steps = batch.runs.iter().zip(first_steps).flat_map(|(run, &first)| {
                 (first..first + u64::from(run.states)).map(|step| Some(step as i64))
@@ -145,9 +139,12 @@ fn columns_of(answer: &Answer, shape: Shape, kept: usize) -> ColumnRows<'_> {
             (named(|states| states as usize), Some(steps.collect::<Int64Array>()), None)
         }
         Shape::Lists => {
-            let lengths = batch.runs.iter().map(|run| run.states as usize).collect();
-            (named(|_| 1), None, Some(lengths))
+            let mut bounds = vec![0];
+            for run in &batch.runs {
+                bounds.push(bounds[bounds.len() - 1] + run.states as usize);
+            }
+            (named(|_| 1), None, Some(bounds))
         }
     };
-    ColumnRows { names, steps, states: &batch.states, lengths, kept: answer.kept_columns(kept) }
+    ColumnRows { names, steps, states: &batch.states, bounds, kept: answer.kept_columns(kept) }
 }

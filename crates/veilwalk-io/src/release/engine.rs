@@ -6,15 +6,13 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use arrow_schema::SchemaRef;
 use rayon::prelude::*;
-use veilwalk::Chain;
 use veilwalk::session::Releaser;
 
 use super::answer::{Answers, Format};
-use super::batch::{Batch, Ids, Labels, WalkId};
+use super::batch::{Ids, WalkId};
 use super::ends::{Ended, Out, PartOrError, Written, next_round, read_ahead, write_behind};
-use super::input::{Known, Part, WalkInput};
-use super::parse::TextParser;
-use super::parse_columns::ColumnParser;
+use super::input::{Known, WalkInput};
+use super::parse::Parser;
 use super::second_stage::{Parsed, Reached};
 use super::shard::{Deal, Moves, PerThread, Shard, shard_of};
 use super::sink::{Piece, ReleaseOutput, Sink};
@@ -73,7 +71,6 @@ const SHARDS_A_THREAD: usize = 4;
 pub(super) struct Engine<'a> {
     pub(super) release: &'a WalkRelease<'a>,
     pub(super) input: Known,
-    labels: Labels,
     ids: Ids,
     pub(super) moves: Moves<'a>,
     pub(super) releasers: PerThread<Releaser>,
@@ -116,17 +113,12 @@ impl<'a> Engine<'a> {
             releasers: PerThread::new((0..threads).map(releaser).collect::<Result<_, _>>()?),
             release,
             input,
-            labels: Labels::new(chain),
             ids: Ids::new(),
             moves: Moves::new(chain),
             format,
             shards: SHARDS_A_THREAD * threads,
             round: 2 * threads,
         })
-    }
-
-    fn chain(&self) -> &Chain {
-        self.release.mechanism.model().chain()
     }
 
     /// What stands above the rows.
@@ -198,31 +190,21 @@ impl<'a> Engine<'a> {
 
     /// The first stage. The error is that of the first part that has one.
     fn parse(&self, parts: Vec<PartOrError>) -> Result<Parsed, ReadError> {
+        let parser = Parser {
+            input: &self.input,
+            chain: self.release.mechanism.model().chain(),
+            ids: &self.ids,
+            unknown: self.release.unknown_states,
+        };
         let parsed: Vec<_> = parts
             .into_par_iter()
             .map(|part| {
-                let batch = self.parse_part(part?)?;
+                let batch = parser.parse(part?)?;
                 let deal = Deal::new(&batch, self.shards);
                 Ok((batch, deal))
             })
             .collect();
         parsed.into_iter().collect()
-    }
-
-    fn parse_part(&self, part: Part) -> Result<Batch, ReadError> {
-        let (chain, labels, ids) = (self.chain(), &self.labels, &self.ids);
-        let unknown = self.release.unknown_states;
-        match (part, &self.input) {
-            (Part::Text(block), Known::Text(layout)) => {
-                TextParser { layout, chain, labels, ids, unknown }.parse(block)
-            }
-            (Part::Columns(part), Known::Columns(columns)) => {
-                ColumnParser { columns, chain, labels, ids, unknown }.parse(&part)
-            }
-            (Part::Text(_), _) | (Part::Columns(_), _) => {
-                unreachable!("all parts come from one input")
-            }
-        }
     }
 
     /// The third stage.

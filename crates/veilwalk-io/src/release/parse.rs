@@ -1,166 +1,192 @@
-//! From a block of text to a batch.
-//!
-//! Most blocks have no quotes and nothing wrong: they are cut at their delimiters where they stand.
-//! At the first thing out of the ordinary the block is given to the row-by-row reader instead, which
-//! knows quotes and says what is wrong exactly as it does everywhere else.
+//! The first stage: a part of the input becomes a batch.
 
-use veilwalk::Chain;
+use std::cell::LazyCell;
+
+use arrow_array::{Array, BooleanArray};
+use arrow_select::filter::filter;
+use veilwalk::{Chain, StateId};
 
 use super::UnknownStates;
-use super::batch::{Batch, Ids, Kept, Labels, Run};
+use super::batch::{Batch, Ids, Kept};
 use super::cutter::TextBlock;
-use super::marks::Marks;
+use super::input::{Known, Part};
+use crate::columns::{
+    ColumnPart, Columns, IntegerStates, LEFT_OUT, NotAStateValue, Shape, as_texts, decode_error,
+    read_states,
+};
 use crate::read_error::{Place, ReadError, ReadErrorKind};
-use crate::walks::{Layout, WalkReader};
+use crate::walks::{ColumnRole, Layout, WalkReader};
 
-/// What is needed to parse a block.
+/// What is needed to parse a part.
 #[derive(Debug)]
-pub(super) struct TextParser<'a> {
-    pub(super) layout: &'a Layout,
+pub(super) struct Parser<'a> {
+    pub(super) input: &'a Known,
     pub(super) chain: &'a Chain,
-    pub(super) labels: &'a Labels,
     pub(super) ids: &'a Ids,
     pub(super) unknown: UnknownStates,
 }
 
-/// Something out of the ordinary.
-struct Unusual;
-
-/// Tables of up to this many columns are cut where they stand.
-const MOST_FIELDS: usize = 63;
-
-impl TextParser<'_> {
-    pub(super) fn parse(&self, block: TextBlock) -> Result<Batch, ReadError> {
-        let first_line = block.first_line;
-        let bytes = match self.layout.delimiter() {
-            Some(delimiter) if memchr::memchr(b'"', &block.bytes).is_none() => {
-                match String::from_utf8(block.bytes) {
-                    Ok(text) => match self.plain(text, first_line, delimiter) {
-                        Ok(batch) => return Ok(batch),
-                        Err((Unusual, text)) => text.into_bytes(),
-                    },
-                    Err(error) => error.into_bytes(),
-                }
+impl Parser<'_> {
+    pub(super) fn parse(&self, part: Part) -> Result<Batch, ReadError> {
+        match (part, self.input) {
+            (Part::Text(block), Known::Text(layout)) => self.text(layout, &block),
+            (Part::Columns(part), Known::Columns(columns)) => self.columns(columns, &part),
+            (Part::Text(_), _) | (Part::Columns(_), _) => {
+                unreachable!("all parts come from one input")
             }
-            _ => block.bytes,
-        };
-        self.row_by_row(&bytes, first_line)
+        }
     }
 
-    /// Text without quotes, in which every row is as it should be.
-    fn plain(
+    /// Most blocks have no quotes and nothing wrong: they are cut at their delimiters. A block with
+    /// anything out of the ordinary goes to the reader, which knows quotes and says what is wrong.
+    fn text(&self, layout: &Layout, block: &TextBlock) -> Result<Batch, ReadError> {
+        match self.plain_text(layout, block) {
+            Some(batch) => Ok(batch),
+            None => self.any_text(layout, block),
+        }
+    }
+
+    fn plain_text(&self, layout: &Layout, block: &TextBlock) -> Option<Batch> {
+        let delimiter = char::from(layout.delimiter()?);
+        let text = std::str::from_utf8(&block.bytes).ok()?;
+        if text.contains('"') || text.ends_with('\r') {
+            return None;
+        }
+        let (name, label, kept) = (layout.columns[0], layout.columns[1], &layout.columns[2..]);
+        let mut batch = Batch::new(Shape::Long, text.len() / 8);
+        let mut fields = Vec::with_capacity(layout.header.len());
+        for (line, number) in text.lines().zip(block.first_line..) {
+            fields.clear();
+            fields.extend(line.split(delimiter));
+            if fields.len() == layout.header.len() {
+                let kept = kept.iter().map(|&column| fields[column]);
+                let place = Place::Line(number);
+                self.take_row(&mut batch, fields[name], fields[label], kept, place)?;
+            } else if line.bytes().any(|byte| !matches!(byte, b' ' | b'\r')) {
+                return None;
+            }
+        }
+        Some(batch)
+    }
+
+    fn any_text(&self, layout: &Layout, block: &TextBlock) -> Result<Batch, ReadError> {
+        let mut reader = WalkReader::within(layout, &block.bytes[..], block.first_line);
+        let mut batch = Batch::new(Shape::Long, block.bytes.len() / 12);
+        while let Some(row) = reader.next_row()? {
+            self.take_row(&mut batch, row.trajectory, row.state, row.kept, row.place)
+                .ok_or_else(|| unknown_state(self.chain, &layout.name, row.place, row.state))?;
+        }
+        Ok(batch)
+    }
+
+    /// Takes a row of text; nothing if it has to be refused.
+    #[inline]
+    fn take_row<'t>(
         &self,
-        mut text: String,
-        first_line: u64,
-        delimiter: u8,
-    ) -> Result<Batch, (Unusual, String)> {
-        if !text.ends_with('\n') {
-            text.push('\n');
+        batch: &mut Batch,
+        name: &str,
+        label: &str,
+        kept: impl Iterator<Item = &'t str>,
+        place: Place,
+    ) -> Option<()> {
+        if name.is_empty() || label.is_empty() {
+            return None;
         }
-        match self.cut(text.as_bytes(), first_line, delimiter) {
-            Ok(rows) => Ok(Batch { text, ..rows }),
-            Err(unusual) => Err((unusual, text)),
+        match self.chain.state(label).or_else(|| self.replacement(batch)) {
+            Some(state) => batch.push_state(self.ids, name, state, place),
+            None if self.unknown == UnknownStates::Skip => {
+                batch.skip(self.ids, name, 1);
+                return Some(());
+            }
+            None => return None,
         }
+        for value in kept {
+            batch.keep_text(value);
+        }
+        Some(())
     }
 
-    /// The rows of a text that ends in a newline, as a batch that lacks the text itself.
-    fn cut(&self, text: &[u8], first_line: u64, delimiter: u8) -> Result<Batch, Unusual> {
-        let columns = &self.layout.columns;
-        let (trajectory, state, kept) = (columns[0], columns[1], &columns[2..]);
-        let fields = self.layout.header.len();
-        let mut batch = Batch::with_text(String::new(), text.len() / 8);
-        let mut kept_places = Vec::new();
-        // The name of the run that the last row belongs to.
-        let mut last_name: &[u8] = &[];
-        // Where the fields of the current line start, and where the last of them ends, with one byte
-        // between two fields.
-        let mut starts = [0; MOST_FIELDS + 1];
-        if fields > MOST_FIELDS {
-            return Err(Unusual);
-        }
-        let (mut line, mut at, mut field) = (first_line, 0, 1);
-        for mark in Marks::new(text, delimiter) {
-            if text[mark] != b'\n' {
-                // Fields that are too many are counted only.
-                if let Some(start) = starts.get_mut(field) {
-                    *start = mark + 1;
-                }
-                field += 1;
+    fn columns(&self, columns: &Columns, part: &ColumnPart) -> Result<Batch, ReadError> {
+        let (names, lists) = columns.take_apart(part)?;
+        let unknown = match self.unknown {
+            UnknownStates::Refuse => UnknownStates::Refuse,
+            UnknownStates::Skip | UnknownStates::Replace(_) => UnknownStates::Skip,
+        };
+        let read = read_states(&lists.values, self.chain, IntegerStates::Labels, unknown);
+        // What is wrong is told in the order of the rows.
+        let (states, bad) = match read {
+            Ok(states) => (states, None),
+            Err(bad) => (Vec::new(), Some((lists.row_of(bad.place), bad.value))),
+        };
+        let texts = LazyCell::new(|| as_texts(&lists.values));
+        let mut batch = Batch::new(columns.shape, lists.values.len());
+        let (mut taken, mut walk) = (Vec::new(), Vec::new());
+        for at in 0..names.len() {
+            let row = part.first_row + at as u64;
+            let name = columns.name(&names, at, row)?;
+            if part.batch.column(1).is_null(at) {
+                return Err(columns.error(row, columns.missing(ColumnRole::State)));
+            }
+            if let Some((_, value)) = bad.as_ref().filter(|(bad_row, _)| *bad_row == at) {
+                return Err(self.not_a_state(columns, row, value));
+            }
+            if bad.is_some() {
                 continue;
             }
-            let end = mark - usize::from(text[..mark].ends_with(b"\r"));
-            if field == fields {
-                starts[0] = at;
-                starts[fields] = end + 1;
-                // The remainders tell the compiler that the places are there.
-                let start = |column: usize| starts[column % starts.len()];
-                let place = |column: usize| start(column)..start(column + 1) - 1;
-                let (name, label) = (place(trajectory), place(state));
-                if name.is_empty() || label.is_empty() {
-                    return Err(Unusual);
+            walk.clear();
+            for place in lists.row(at) {
+                let known =
+                    (states[place] != LEFT_OUT).then(|| StateId::new(states[place] as usize));
+                if known.is_none() && texts[place].as_deref() == Some("") {
+                    return Err(columns.error(row, columns.empty(ColumnRole::State)));
                 }
-                let known = self.labels.get_at(text, label);
-                match known.or_else(|| batch.replacement(self.unknown)) {
-                    Some(state) => {
-                        batch.states.push(state);
-                        kept_places.extend(kept.iter().map(|&column| {
-                            let place = place(column);
-                            (place.start as u32, place.end as u32)
-                        }));
-                        match batch.runs.last_mut() {
-                            Some(run) if *last_name == text[name.clone()] => run.states += 1,
-                            _ => {
-                                last_name = &text[name.clone()];
-                                let id = self.ids.of(last_name);
-                                let name = (name.start as u32, name.end as u32);
-                                let place = Place::Line(line);
-                                batch.runs.push(Run { id, name, states: 1, place });
-                            }
-                        }
-                    }
-                    None if self.unknown == UnknownStates::Skip => {
-                        batch.skip(self.ids, &text[name], 1);
-                    }
-                    None => return Err(Unusual),
-                }
-            } else if text[at..end].iter().any(|byte| !matches!(byte, b' ' | b'\r')) {
-                return Err(Unusual);
+                walk.extend(known.or_else(|| self.replacement(&mut batch)));
             }
-            (at, field) = (mark + 1, 1);
-            line += 1;
+            let left_out = (lists.row(at).len() - walk.len()) as u64;
+            if left_out > 0 {
+                batch.skip(self.ids, name, left_out);
+            }
+            match columns.shape {
+                Shape::Long => {
+                    taken.push(left_out == 0);
+                    for &state in &walk {
+                        batch.push_state(self.ids, name, state, Place::Row(row));
+                    }
+                }
+                Shape::Lists => batch.push_run(self.ids, name, &walk, Place::Row(row)),
+            }
         }
-        batch.kept = Kept::Text(kept_places);
+        let mut kept = part.batch.columns()[2..].to_vec();
+        if columns.shape == Shape::Long && batch.skipped > 0 {
+            let taken = BooleanArray::from(taken);
+            for column in &mut kept {
+                *column = filter(column, &taken)
+                    .map_err(|error| decode_error(&columns.file, columns.format, error))?;
+            }
+        }
+        batch.kept = Kept::Columns(kept);
         Ok(batch)
     }
 
-    /// The slow way, which knows everything.
-    fn row_by_row(&self, bytes: &[u8], first_line: u64) -> Result<Batch, ReadError> {
-        let mut reader = WalkReader::within(self.layout, bytes, first_line);
-        let mut batch = Batch::with_text(String::with_capacity(bytes.len()), bytes.len() / 12);
-        let mut kept = Vec::new();
-        while let Some(row) = reader.next_row()? {
-            let known = self.labels.get(row.state.as_bytes());
-            let Some(state) = known.or_else(|| batch.replacement(self.unknown)) else {
-                if self.unknown == UnknownStates::Skip {
-                    batch.skip(self.ids, row.trajectory.as_bytes(), 1);
-                    continue;
-                }
-                return Err(unknown_state(self.chain, &self.layout.name, row.place, row.state));
-            };
-            let mut push = |text: &str| {
-                let start = batch.text.len();
-                batch.text.push_str(text);
-                start..batch.text.len()
-            };
-            let name = push(row.trajectory);
-            for value in row.kept {
-                let place = push(value);
-                kept.push((place.start as u32, place.end as u32));
+    /// The state that replaces an unknown one, counted.
+    fn replacement(&self, batch: &mut Batch) -> Option<StateId> {
+        let UnknownStates::Replace(state) = self.unknown else { return None };
+        batch.replaced += 1;
+        Some(state)
+    }
+
+    fn not_a_state(&self, columns: &Columns, row: u64, value: &NotAStateValue) -> ReadError {
+        let label = match value {
+            NotAStateValue::Missing => {
+                return columns.error(row, columns.missing(ColumnRole::State));
             }
-            batch.push(self.ids, name, state, row.place);
-        }
-        batch.kept = Kept::Text(kept);
-        Ok(batch)
+            NotAStateValue::Text(label) if label.is_empty() => {
+                return columns.error(row, columns.empty(ColumnRole::State));
+            }
+            NotAStateValue::Text(label) => label.clone(),
+            NotAStateValue::Integer(number) => number.to_string(),
+        };
+        unknown_state(self.chain, &columns.file, Place::Row(row), &label)
     }
 }
 
