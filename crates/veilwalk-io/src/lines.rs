@@ -118,6 +118,15 @@ impl<R: Read> Lines<R> {
         &self.name
     }
 
+    /// What has not been handed out: the current line if it is yet to be, and the input behind it. Also
+    /// the number of the first line of that.
+    pub(crate) fn into_rest(self) -> (Vec<u8>, BufReader<Unpacked<R>>, u64) {
+        match self.held {
+            true => (self.text.into_bytes(), self.input, self.number),
+            false => (Vec::new(), self.input, self.number + 1),
+        }
+    }
+
     /// An error about the file as a whole.
     pub(crate) fn error(&self, kind: ReadErrorKind) -> ReadError {
         ReadError::new(self.name.clone(), None, kind)

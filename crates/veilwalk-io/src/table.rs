@@ -95,6 +95,10 @@ impl<R: Read> Table<R> {
         &self.lines
     }
 
+    pub(crate) fn into_lines(self) -> Lines<R> {
+        self.lines
+    }
+
     /// The next record, which has as many fields as the header.
     pub(crate) fn next_record(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         let Some(line) = self.read_record()? else {

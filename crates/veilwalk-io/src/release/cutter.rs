@@ -6,7 +6,6 @@
 //! quote means walks through it.
 
 use std::io::{self, Read};
-use std::ops::Range;
 
 /// A record that is longer than this is refused: it would not fit into memory.
 const LONGEST_RECORD: usize = 1 << 30;
@@ -64,64 +63,20 @@ impl Within {
 }
 
 impl<R: Read> Cutter<R> {
-    /// Cuts blocks of about this many bytes.
-    pub(super) fn new(input: R, size: usize) -> Self {
-        let records = Records::Lines;
-        Self { input, held: Vec::new(), size, next_line: 1, records, at_end: false }
+    /// Cuts blocks of about this many bytes. `held` stands before the input, and starts with the line of
+    /// this number.
+    pub(super) fn new(
+        input: R,
+        held: Vec<u8>,
+        first_line: u64,
+        size: usize,
+        records: Records,
+    ) -> Self {
+        Self { input, held, size, next_line: first_line, records, at_end: false }
     }
 
     pub(super) fn limit_size(&mut self, size: usize) {
         self.size = self.size.min(size);
-    }
-
-    pub(super) fn set_records(&mut self, records: Records) {
-        self.records = records;
-    }
-
-    /// The first line that is not blank, without a byte order mark, if there is one. It stays where it
-    /// is; no more is read than what holds it.
-    pub(super) fn peek_line(&mut self) -> io::Result<Option<&[u8]>> {
-        Ok(self.first_line()?.map(|line| &self.held[line]))
-    }
-
-    fn first_line(&mut self) -> io::Result<Option<Range<usize>>> {
-        loop {
-            let start = if self.held.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
-            let blank = |byte: &u8| matches!(byte, b' ' | b'\r' | b'\n');
-            let first = self.held[start..].iter().position(|byte| !blank(byte));
-            let from = first.map_or(self.held.len(), |first| start + first);
-            let end = memchr::memchr(b'\n', &self.held[from..]).map(|end| from + end);
-            if end.is_some() || self.at_end {
-                // Spaces before the first word are part of its line.
-                let newline = memchr::memrchr(b'\n', &self.held[start..from]);
-                let from = newline.map_or(start, |newline| start + newline + 1);
-                return Ok(first.map(|_| from..end.unwrap_or(self.held.len())));
-            }
-            self.read_some(usize::MAX)?;
-        }
-    }
-
-    /// Takes the first record that is not blank, with all that stands before it.
-    pub(super) fn take_header(&mut self) -> io::Result<Vec<u8>> {
-        let (Records::Quoted { delimiter }, Some(line)) = (self.records, self.first_line()?) else {
-            return Ok(self.split(self.held.len()).bytes);
-        };
-        let start = line.start;
-        let (mut within, mut place) = (Within::FieldStart, start);
-        loop {
-            while let Some(&byte) = self.held.get(place) {
-                let ends = byte == b'\n' && within != Within::Quotes;
-                within = within.next(byte, delimiter);
-                place += 1;
-                if ends {
-                    return Ok(self.split(place).bytes);
-                }
-            }
-            if self.at_end {
-                return Ok(self.split(self.held.len()).bytes);
-            }
-            self.read_some(usize::MAX)?;
-        }
     }
 
     /// The next block, or nothing at the end.
@@ -216,8 +171,8 @@ mod tests {
     use super::*;
 
     fn blocks(text: &str, size: usize) -> Vec<(u64, String)> {
-        let mut cutter = Cutter::new(text.as_bytes(), size);
-        cutter.set_records(Records::Quoted { delimiter: b',' });
+        let records = Records::Quoted { delimiter: b',' };
+        let mut cutter = Cutter::new(text.as_bytes(), Vec::new(), 1, size, records);
         let mut seen = Vec::new();
         while let Some(block) = cutter.next_block().unwrap() {
             seen.push((block.first_line, String::from_utf8(block.bytes).unwrap()));
@@ -241,24 +196,13 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_taken_alone() {
-        let text = "\u{feff}\n  \na,\"b\nc\"\r\nd,e\nf,g\n";
-        let mut cutter = Cutter::new(text.as_bytes(), 4);
-        assert_eq!(cutter.peek_line().unwrap(), Some(&b"a,\"b"[..]));
-        cutter.set_records(Records::Quoted { delimiter: b',' });
-        let header = cutter.take_header().unwrap();
-        assert_eq!(header, "\u{feff}\n  \na,\"b\nc\"\r\n".as_bytes());
+    fn what_was_read_before_comes_first() {
+        let records = Records::Quoted { delimiter: b',' };
+        let mut cutter = Cutter::new(&b"c,d\n"[..], b"a,b\n".to_vec(), 5, 4, records);
         let block = cutter.next_block().unwrap().unwrap();
-        assert_eq!((block.first_line, &block.bytes[..]), (5, &b"d,e\n"[..]));
-    }
-
-    #[test]
-    fn nothing_is_no_block() {
-        let mut cutter = Cutter::new(&b""[..], 8);
-        assert_eq!(cutter.peek_line().unwrap(), None);
-        assert!(cutter.take_header().unwrap().is_empty());
+        assert_eq!((block.first_line, &block.bytes[..]), (5, &b"a,b\n"[..]));
+        let block = cutter.next_block().unwrap().unwrap();
+        assert_eq!((block.first_line, &block.bytes[..]), (6, &b"c,d\n"[..]));
         assert!(cutter.next_block().unwrap().is_none());
-        let mut cutter = Cutter::new(&b" \n\n"[..], 8);
-        assert_eq!(cutter.peek_line().unwrap(), None);
     }
 }

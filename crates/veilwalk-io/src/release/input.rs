@@ -1,16 +1,15 @@
 //! Walks as they are read for a release: parts that can be parsed on any thread.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::cutter::{Cutter, Records, TextBlock};
-use crate::columns::{ColumnPart, ColumnReader, Columns, needs_file};
-use crate::compression::{Compression, Peeked, Unpacked, peek};
+use crate::columns::{ColumnPart, ColumnReader, Columns};
+use crate::compression::{Compression, Peeked, Unpacked};
 use crate::read_error::{ReadError, ReadErrorKind};
-use crate::walks::{Layout, WalkFormat, WalkOptions, WalkReader};
+use crate::walks::{Layout, Unread, WalkFormat, WalkOptions, WalkReader};
 
 /// Input of any kind.
 pub(super) type Bytes = Box<dyn Read + Send>;
@@ -35,7 +34,7 @@ pub struct WalkInput {
 
 /// Where parts come from.
 pub(super) enum Parts {
-    Text { cutter: Cutter<Unpacked<Peeked<Counted>>>, layout: Arc<Layout> },
+    Text { cutter: Cutter<BufReader<Unpacked<Peeked<Counted>>>>, layout: Arc<Layout> },
     Columns(ColumnReader<Peeked<Counted>>),
 }
 
@@ -110,25 +109,14 @@ impl WalkInput {
     /// # Errors
     ///
     /// As [`WalkInput::new`], and if the file cannot be opened.
-    pub fn open(path: &Path, mut options: WalkOptions) -> Result<Self, ReadError> {
-        let name = path.display().to_string();
-        let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
-        options.format = WalkFormat::of_file(path, options.format);
-        if let Some(format @ (WalkFormat::Parquet | WalkFormat::ArrowFile)) = options.format {
-            let reader = ColumnReader::open(path, format, &options)?;
-            return Ok(Self {
-                parts: Parts::Columns(reader),
-                name,
-                format,
-                read: Arc::default(),
-                size: None,
-            });
-        }
-        let file = File::open(path).map_err(fail)?;
-        let size = file.metadata().map_err(fail)?;
-        let size = size.is_file().then_some(size.len());
-        let packed = Compression::from_path(path);
-        Ok(Self { size, ..Self::from_bytes(Box::new(file), &name, options, packed, Self::BLOCK)? })
+    pub fn open(path: &Path, options: WalkOptions) -> Result<Self, ReadError> {
+        let (read, mut size) = (Arc::default(), None);
+        let reader = WalkReader::open_as(path, options, |file| {
+            let there = file.metadata().ok().filter(std::fs::Metadata::is_file);
+            size = there.map(|there| there.len());
+            Counted { input: Box::new(file), read: Arc::clone(&read) }
+        })?;
+        Ok(Self { size, ..Self::of_reader(reader, read, Self::BLOCK) })
     }
 
     /// Starts to read. If the options leave the format open, the first bytes tell it. Messages call
@@ -149,47 +137,31 @@ impl WalkInput {
     pub(super) fn from_bytes(
         input: Bytes,
         name: &str,
-        mut options: WalkOptions,
+        options: WalkOptions,
         expected: Compression,
         block: usize,
     ) -> Result<Self, ReadError> {
-        let fail = |error| ReadError::new(name, None, ReadErrorKind::from_io(error));
-        let read = Arc::new(AtomicU64::new(0));
-        let magics = if options.format.is_none() { &WalkFormat::MAGICS[..] } else { &[] };
-        let counted = Counted { input, read: read.clone() };
-        let (first, input) = peek(counted, magics).map_err(fail)?;
-        options.format = options.format.or_else(|| WalkFormat::of_magic(&first));
-        match options.format {
-            Some(format @ WalkFormat::ArrowStream) => {
-                let parts = Parts::Columns(ColumnReader::stream(input, name, &options)?);
-                return Ok(Self { parts, name: name.to_owned(), format, read, size: None });
+        let read = Arc::default();
+        let counted = Counted { input, read: Arc::clone(&read) };
+        let reader = WalkReader::start(counted, name, options, expected)?;
+        Ok(Self::of_reader(reader, read, block))
+    }
+
+    fn of_reader(reader: WalkReader<Counted>, read: Arc<AtomicU64>, block: usize) -> Self {
+        let (name, format) = (reader.name().to_owned(), reader.format());
+        let parts = match reader.into_unread() {
+            Unread::Columns(reader) => Parts::Columns(reader),
+            Unread::Text(layout, lines) => {
+                let (held, input, first_line) = lines.into_rest();
+                let records = match layout.delimiter() {
+                    Some(delimiter) => Records::Quoted { delimiter },
+                    None => Records::Lines,
+                };
+                let cutter = Cutter::new(input, held, first_line, block, records);
+                Parts::Text { cutter, layout: Arc::new(layout) }
             }
-            Some(format) if !format.is_text() => return Err(needs_file(name, format)),
-            _ => {}
-        }
-        let mut input = Unpacked::new(input);
-        let found = input.compression().map_err(fail)?;
-        if found == Compression::None && expected != Compression::None {
-            return Err(ReadError::new(name, None, ReadErrorKind::NotCompressed { expected }));
-        }
-        let mut cutter = Cutter::new(input, block);
-        if options.format.is_none() {
-            let first = cutter.peek_line().map_err(fail)?.map(String::from_utf8_lossy);
-            options.format = Some(first.map_or(WalkFormat::Csv, |line| WalkFormat::of_line(&line)));
-        }
-        if options.format != Some(WalkFormat::Ndjson) {
-            let first = cutter.peek_line().map_err(fail)?.unwrap_or_default();
-            let delimiter = if first.contains(&b'\t') { b'\t' } else { b',' };
-            cutter.set_records(Records::Quoted { delimiter });
-        }
-        let header = match options.format {
-            Some(WalkFormat::Ndjson) => Vec::new(),
-            _ => cutter.take_header().map_err(fail)?,
         };
-        let layout = Arc::new(WalkReader::new(&header[..], name, options)?.layout());
-        let format = layout.format;
-        let parts = Parts::Text { cutter, layout };
-        Ok(Self { parts, name: name.to_owned(), format, read, size: None })
+        Self { parts, name, format, read, size: None }
     }
 
     /// The format that is read.

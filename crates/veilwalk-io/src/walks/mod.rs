@@ -63,19 +63,8 @@ impl WalkReader<Box<dyn Read + Send>> {
     /// # Errors
     ///
     /// As [`WalkReader::new`], and if the file cannot be opened.
-    pub fn open(path: &Path, mut options: WalkOptions) -> Result<Self, ReadError> {
-        options.format = WalkFormat::of_file(path, options.format);
-        match options.format {
-            Some(format @ (WalkFormat::Parquet | WalkFormat::ArrowFile)) => {
-                Ok(Self::from_columns(ColumnReader::open(path, format, &options)?, options))
-            }
-            _ => {
-                let name = path.display().to_string();
-                let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
-                let file = File::open(path).map_err(fail)?;
-                Self::start(Box::new(file), &name, options, Compression::from_path(path))
-            }
-        }
+    pub fn open(path: &Path, options: WalkOptions) -> Result<Self, ReadError> {
+        Self::open_as(path, options, |file| Box::new(file))
     }
 }
 
@@ -93,7 +82,28 @@ impl<R: Read> WalkReader<R> {
         Self::start(input, name, options, Compression::None)
     }
 
-    fn start(
+    /// Opens a file, and reads it as this input.
+    pub(crate) fn open_as(
+        path: &Path,
+        mut options: WalkOptions,
+        input: impl FnOnce(File) -> R,
+    ) -> Result<Self, ReadError> {
+        options.format = WalkFormat::of_file(path, options.format);
+        match options.format {
+            Some(format @ (WalkFormat::Parquet | WalkFormat::ArrowFile)) => {
+                Ok(Self::from_columns(ColumnReader::open(path, format, &options)?, options))
+            }
+            _ => {
+                let name = path.display().to_string();
+                let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
+                let file = File::open(path).map_err(fail)?;
+                Self::start(input(file), &name, options, Compression::from_path(path))
+            }
+        }
+    }
+
+    /// Starts to read what should be compressed like this.
+    pub(crate) fn start(
         input: R,
         name: &str,
         mut options: WalkOptions,
@@ -142,15 +152,18 @@ impl<R: Read> WalkReader<R> {
         Ok(Self { source, columns, options, name })
     }
 
-    /// What has been found out about the text, for reading parts of it on their own.
-    pub(crate) fn layout(self) -> Layout {
+    /// What has been found out, and what is left to read, for reading parts of it on their own.
+    pub(crate) fn into_unread(self) -> Unread<R> {
         let format = self.format();
         let Self { source, columns, options, name } = self;
-        let (header, header_line) = match &source {
-            Source::Table(table) => (table.header().to_vec(), table.header_line()),
-            Source::Objects { .. } | Source::Columns(_) => (Vec::new(), 0),
+        let (header, header_line, rest) = match source {
+            Source::Columns(rows) => return Unread::Columns(rows.reader),
+            Source::Table(table) => {
+                (table.header().to_vec(), table.header_line(), table.into_lines())
+            }
+            Source::Objects { lines, .. } => (Vec::new(), 0, lines),
         };
-        Layout { name, options, format, header, header_line, columns }
+        Unread::Text(Layout { name, options, format, header, header_line, columns }, rest)
     }
 
     /// Reads whole lines from the middle of a file, of which the first has this number.
@@ -270,6 +283,12 @@ impl<R: Read> Source<R> {
         let names = options.columns().map(|(_, name)| name.to_owned()).collect();
         Self::Objects { lines, objects: Objects::new(names) }
     }
+}
+
+/// Walks of which no more than the header has been read.
+pub(crate) enum Unread<R: Read> {
+    Text(Layout, Lines<Peeked<R>>),
+    Columns(ColumnReader<Peeked<R>>),
 }
 
 /// What is known of a text of walks once its header has been read.
