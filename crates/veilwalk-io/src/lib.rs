@@ -21,6 +21,10 @@
 //!
 //! Nothing is repaired in silence: text that is not exactly what it should be is an error.
 //!
+//! The module `release` draws the way of a row through a release. Tables of Arrow and Parquet are read
+//! and written with the features `arrow` and `parquet`, which are on by default; without them the crate
+//! reads and writes text only.
+//!
 //! # Example
 //!
 //! ```
@@ -39,6 +43,7 @@
 //! ```
 
 mod chain_file;
+#[cfg(feature = "arrow")]
 mod columns;
 mod compression;
 mod early_sync;
@@ -59,6 +64,7 @@ mod walks;
 mod write_error;
 
 pub use chain_file::{read_chain, read_chain_from, write_chain};
+#[cfg(feature = "arrow")]
 pub use columns::{
     IntegerStates, LEFT_OUT, NotAState, NotAStateValue, StateColumn, StateTypeError, WalkLists,
     as_texts, is_text, keys_of, read_states,

@@ -321,6 +321,12 @@ pub enum ReadErrorKind {
         /// The format.
         format: &'static str,
     },
+    /// A format that this build of the library does not read.
+    #[error("this build does not read {format}; build veilwalk-io with its default features")]
+    NotBuiltIn {
+        /// The format.
+        format: &'static str,
+    },
     /// A column of a type that cannot be what it is asked for.
     #[error("the column {column:?} for {role} has the type {found}; expected is {expected}")]
     ColumnType {

@@ -114,6 +114,9 @@ pub enum WriteErrorKind {
     /// A format that has no rows of its own.
     #[error("this format is not written row by row; write CSV, TSV or NDJSON")]
     NotRowByRow,
+    /// A format that this build of the library does not write.
+    #[error("this build does not write this format; build veilwalk-io with its default features")]
+    NotBuiltIn,
     /// What is to be written does not fit the format.
     #[error("the release does not fit the format ({0}); write CSV, TSV or NDJSON instead")]
     Unfit(String),

@@ -19,7 +19,9 @@ use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_cast::cast;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
+#[cfg(feature = "parquet")]
 use parquet::arrow::ProjectionMask;
+#[cfg(feature = "parquet")]
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 pub(crate) use rows::Rows;
@@ -31,16 +33,7 @@ pub use walk_lists::WalkLists;
 pub(crate) use write::{ColumnFormat, ColumnRows, ColumnSink, arrow_error};
 
 use crate::read_error::{Place, ReadError, ReadErrorKind};
-use crate::walks::{ColumnRole, WalkFormat, WalkOptions, find_columns};
-
-/// How rows make walks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// A row for each state.
-    Long,
-    /// A row for each walk, with the list of its states.
-    Lists,
-}
+use crate::walks::{ColumnRole, Shape, WalkFormat, WalkOptions, find_columns};
 
 /// The columns that are read, in the order of their roles: trajectory, state, then those kept.
 #[derive(Clone, Debug)]
@@ -75,18 +68,10 @@ pub(crate) struct ColumnReader<R: Read> {
 }
 
 enum Decoder<R: Read> {
+    #[cfg(feature = "parquet")]
     Parquet(ParquetRecordBatchReader),
     File(FileReader<BufReader<File>>),
     Stream(StreamReader<BufReader<R>>),
-}
-
-/// The name of a format in messages.
-fn in_words(format: WalkFormat) -> &'static str {
-    match format {
-        WalkFormat::Parquet => "Parquet",
-        WalkFormat::ArrowStream => "Arrow stream",
-        _ => "Arrow",
-    }
 }
 
 impl<R: Read> ColumnReader<R> {
@@ -108,26 +93,38 @@ impl<R: Read> ColumnReader<R> {
         };
         let garbled = |error: String| not_columnar(&name, format, error);
         if format == WalkFormat::Parquet {
-            let builder = ParquetRecordBatchReaderBuilder::try_new(open()?)
-                .map_err(|error| garbled(error.to_string()))?;
-            let (mut columns, places) = choose(&name, format, builder.schema(), options)?;
-            // The reader gives the columns in the order of the file.
-            let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
-            let mut order = places.clone();
-            order.sort_unstable();
-            let place = |at: &usize| order.partition_point(|other| other < at);
-            columns.places = places.iter().map(place).collect();
-            let reader = builder
-                .with_projection(mask)
-                .with_batch_size(Self::rows_of(columns.shape))
-                .build()
-                .map_err(|error| garbled(error.to_string()))?;
-            return Ok(Self::new(columns, Decoder::Parquet(reader)));
+            return Self::open_parquet(open()?, &name, options);
         }
         let reader = FileReader::try_new(BufReader::new(open()?), None)
             .map_err(|error| garbled(error.to_string()))?;
         let (columns, _) = choose(&name, format, &reader.schema(), options)?;
         Ok(Self::new(columns, Decoder::File(reader)))
+    }
+
+    #[cfg(feature = "parquet")]
+    fn open_parquet(file: File, name: &str, options: &WalkOptions) -> Result<Self, ReadError> {
+        let format = WalkFormat::Parquet;
+        let garbled = |error: String| not_columnar(name, format, error);
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+            .map_err(|error| garbled(error.to_string()))?;
+        let (mut columns, places) = choose(name, format, builder.schema(), options)?;
+        // The reader gives the columns in the order of the file.
+        let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
+        let mut order = places.clone();
+        order.sort_unstable();
+        let place = |at: &usize| order.partition_point(|other| other < at);
+        columns.places = places.iter().map(place).collect();
+        let reader = builder
+            .with_projection(mask)
+            .with_batch_size(Self::rows_of(columns.shape))
+            .build()
+            .map_err(|error| garbled(error.to_string()))?;
+        Ok(Self::new(columns, Decoder::Parquet(reader)))
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn open_parquet(_: File, name: &str, _: &WalkOptions) -> Result<Self, ReadError> {
+        Err(WalkFormat::Parquet.not_built_in(name))
     }
 
     /// Reads a stream of Arrow.
@@ -181,6 +178,7 @@ impl<R: Read> ColumnReader<R> {
     /// The next batch, with the columns in the order of their roles.
     fn decode(&mut self) -> Result<Option<RecordBatch>, ReadError> {
         let next = match &mut self.decoder {
+            #[cfg(feature = "parquet")]
             Decoder::Parquet(reader) => reader.next(),
             Decoder::File(reader) => reader.next(),
             Decoder::Stream(reader) => reader.next(),
@@ -194,17 +192,12 @@ impl<R: Read> ColumnReader<R> {
 }
 
 fn not_columnar(file: &str, format: WalkFormat, problem: String) -> ReadError {
-    let kind = ReadErrorKind::NotColumnar { format: in_words(format), problem };
+    let kind = ReadErrorKind::NotColumnar { format: format.in_words(), problem };
     ReadError::new(file, None, kind)
 }
 
 pub(crate) fn decode_error(file: &str, format: WalkFormat, error: ArrowError) -> ReadError {
     not_columnar(file, format, error.to_string())
-}
-
-/// That a format cannot be read from a pipe.
-pub(crate) fn needs_file(file: &str, format: WalkFormat) -> ReadError {
-    ReadError::new(file, None, ReadErrorKind::NeedsFile { format: in_words(format) })
 }
 
 /// Finds the columns of the options, and checks their types. Also gives their places in the schema.

@@ -11,15 +11,16 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_cast::cast;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
+#[cfg(feature = "parquet")]
+use parquet::{
+    arrow::ArrowWriter, basic::Compression, errors::ParquetError,
+    file::properties::WriterProperties,
+};
 use veilwalk::{Chain, StateId};
 
-use super::{Columns, IntegerStates, Shape, StateColumn, WalkLists};
+use super::{Columns, IntegerStates, StateColumn, WalkLists};
 use crate::row_text::OWN_COLUMNS;
-use crate::walks::WalkFormat;
+use crate::walks::{Shape, WalkFormat};
 use crate::write_error::{WriteError, WriteErrorKind};
 
 /// How a release becomes columns.
@@ -138,6 +139,7 @@ fn list_of(item: &DataType) -> DataType {
 
 /// Where columns are written to.
 pub(crate) enum ColumnSink<W: Write + Send> {
+    #[cfg(feature = "parquet")]
     Parquet(ArrowWriter<W>),
     File(FileWriter<W>),
     Stream(StreamWriter<W>),
@@ -151,6 +153,9 @@ impl<W: Write + Send> ColumnSink<W> {
         schema: &SchemaRef,
     ) -> Result<Self, WriteError> {
         match format {
+            #[cfg(not(feature = "parquet"))]
+            WalkFormat::Parquet => Err(WriteError::new(name, WriteErrorKind::NotBuiltIn)),
+            #[cfg(feature = "parquet")]
             WalkFormat::Parquet => {
                 let properties =
                     WriterProperties::builder().set_compression(Compression::SNAPPY).build();
@@ -169,6 +174,7 @@ impl<W: Write + Send> ColumnSink<W> {
 
     pub(crate) fn write(&mut self, name: &str, batch: &RecordBatch) -> Result<(), WriteError> {
         match self {
+            #[cfg(feature = "parquet")]
             Self::Parquet(out) => out.write(batch).map_err(|e| parquet_error(name, e)),
             Self::File(out) => out.write(batch).map_err(|e| arrow_error(name, e)),
             Self::Stream(out) => out.write(batch).map_err(|e| arrow_error(name, e)),
@@ -178,6 +184,7 @@ impl<W: Write + Send> ColumnSink<W> {
     /// Writes what stands at the end of the format, and gives the output back.
     pub(crate) fn finish(self, name: &str) -> Result<W, WriteError> {
         match self {
+            #[cfg(feature = "parquet")]
             Self::Parquet(out) => out.into_inner().map_err(|e| parquet_error(name, e)),
             Self::File(out) => out.into_inner().map_err(|e| arrow_error(name, e)),
             Self::Stream(out) => out.into_inner().map_err(|e| arrow_error(name, e)),
@@ -192,6 +199,7 @@ pub(crate) fn arrow_error(name: &str, error: ArrowError) -> WriteError {
     }
 }
 
+#[cfg(feature = "parquet")]
 fn parquet_error(name: &str, error: ParquetError) -> WriteError {
     match error {
         ParquetError::External(error) => match error.downcast::<std::io::Error>() {

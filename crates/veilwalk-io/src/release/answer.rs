@@ -1,18 +1,10 @@
-//! From released states to bytes of text, or to columns.
+//! A batch after its release, in the order of the output.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Int64Array, StringArray};
-
-use super::batch::{Batch, Kept, Run};
+use super::batch::{Batch, WalkRun};
 use super::shard::{Deal, Released, shard_of};
-use super::sink::Piece;
-use super::text_format::TextFormat;
-use super::waiting::{Emission, in_order};
-use crate::columns::{ColumnFormat, ColumnRows, Shape, arrow_error};
-use crate::compression::Compression;
+use super::waiting_rows::{Emission, in_order};
 use crate::read_error::Place;
-use crate::write_error::WriteError;
+use crate::walks::Shape;
 
 /// A part after the second stage.
 #[derive(Debug)]
@@ -80,71 +72,10 @@ impl Answer {
             emission.kept.iter().for_each(|value| batch.keep_text(value));
             let (id, states) = (emission.id, emission.states.len() as u32);
             // Where the rows were is of no more interest.
-            batch.runs.push(Run { id, name, states, place: Place::Row(0) });
+            batch.runs.push(WalkRun { id, name, states, place: Place::Row(0) });
             batch.states.extend_from_slice(&emission.states);
             first_steps.push(emission.first_step);
         }
         Self { batch, first_steps }
     }
-
-    /// The kept columns as they are, or made of text.
-    fn kept_columns(&self, columns: usize) -> Vec<ArrayRef> {
-        match &self.batch.kept {
-            Kept::Columns(kept) => kept.clone(),
-            Kept::Text(places) => (0..columns)
-                .map(|column| {
-                    let values = places.iter().skip(column).step_by(columns);
-                    let values = values.map(|&place| Some(self.batch.text_at(place)));
-                    Arc::new(values.collect::<StringArray>()) as ArrayRef
-                })
-                .collect(),
-        }
-    }
-}
-
-/// What answers are written as.
-#[derive(Debug)]
-pub(super) enum Format {
-    Text { format: TextFormat, compression: Compression, output: String },
-    Columns { format: ColumnFormat, kept: usize, output: String },
-}
-
-impl Format {
-    pub(super) fn format(&self, answer: &Answer) -> Result<Piece, WriteError> {
-        match self {
-            Self::Text { format, compression, output } => {
-                let bytes = format.format(answer).map_err(|error| arrow_error(output, error))?;
-                let packed = compression.pack(bytes);
-                packed.map(Piece::Text).map_err(|error| WriteError::io(output, error))
-            }
-            Self::Columns { format, kept, output } => {
-                let rows = columns_of(answer, format.shape(), *kept);
-                format.batch(rows).map(Piece::Rows).map_err(|error| arrow_error(output, error))
-            }
-        }
-    }
-}
-
-fn columns_of(answer: &Answer, shape: Shape, kept: usize) -> ColumnRows<'_> {
-    let Answer { batch, first_steps } = answer;
-    let named = |count: fn(u32) -> usize| -> StringArray {
-        let names = batch.runs.iter().map(|run| (batch.name(run), count(run.states)));
-        names.flat_map(|(name, count)| std::iter::repeat_n(Some(name), count)).collect()
-    };
-    let (names, steps, bounds) = match shape {
-        Shape::Long => {
-            let steps = batch.runs.iter().zip(first_steps).flat_map(|(run, &first)| {
-                (first..first + u64::from(run.states)).map(|step| Some(step as i64))
-            });
-            (named(|states| states as usize), Some(steps.collect::<Int64Array>()), None)
-        }
-        Shape::Lists => {
-            let mut bounds = vec![0];
-            for run in &batch.runs {
-                bounds.push(bounds[bounds.len() - 1] + run.states as usize);
-            }
-            (named(|_| 1), None, Some(bounds))
-        }
-    };
-    ColumnRows { names, steps, states: &batch.states, bounds, kept: answer.kept_columns(kept) }
 }

@@ -5,12 +5,13 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+#[cfg(feature = "arrow")]
 use arrow_array::ArrayRef;
 use siphasher::sip128::{Hasher128, SipHasher13};
 use veilwalk::StateId;
 
-use crate::columns::Shape;
 use crate::read_error::Place;
+use crate::walks::Shape;
 
 /// A walk's name in 128 bits of a hash with a secret key: two names that share them are not met by
 /// accident (once in 10²² runs over a hundred million walks), nor can they be sought.
@@ -40,7 +41,7 @@ impl Ids {
 
 /// Consecutive rows of one walk.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct WalkRun {
     pub(super) id: WalkId,
     /// The name, as a place in the batch's text.
     pub(super) name: (u32, u32),
@@ -56,6 +57,7 @@ pub(super) enum Kept {
     /// As text: places in the batch's text, row by row.
     Text(Vec<(u32, u32)>),
     /// As columns, with a value for each row: for each state, or for each run if these are lists.
+    #[cfg(feature = "arrow")]
     Columns(Vec<ArrayRef>),
 }
 
@@ -63,7 +65,7 @@ pub(super) enum Kept {
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
     pub(super) text: String,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<WalkRun>,
     /// The real states of all runs, one after another.
     pub(super) states: Vec<StateId>,
     pub(super) kept: Kept,
@@ -100,12 +102,21 @@ impl Batch {
         }
     }
 
-    pub(super) fn name(&self, run: &Run) -> &str {
+    pub(super) fn name(&self, run: &WalkRun) -> &str {
         self.text_at(run.name)
     }
 
     pub(super) fn text_at(&self, (start, end): (u32, u32)) -> &str {
         &self.text[start as usize..end as usize]
+    }
+
+    /// The places of kept values that are text; none if they are columns.
+    pub(super) fn kept_texts(&self) -> &[(u32, u32)] {
+        match &self.kept {
+            Kept::Text(places) => places,
+            #[cfg(feature = "arrow")]
+            Kept::Columns(_) => &[],
+        }
     }
 
     /// Adds a text, and gives its place.
@@ -118,8 +129,10 @@ impl Batch {
     /// Adds a kept value of the last row, which is text.
     pub(super) fn keep_text(&mut self, value: &str) {
         let place = self.add_text(value);
-        if let Kept::Text(places) = &mut self.kept {
-            places.push(place);
+        match &mut self.kept {
+            Kept::Text(places) => places.push(place),
+            #[cfg(feature = "arrow")]
+            Kept::Columns(_) => {}
         }
     }
 
@@ -139,6 +152,6 @@ impl Batch {
     pub(super) fn push_run(&mut self, ids: &Ids, name: &str, states: &[StateId], place: Place) {
         let (id, name) = (ids.of(name), self.add_text(name));
         self.states.extend_from_slice(states);
-        self.runs.push(Run { id, name, states: states.len() as u32, place });
+        self.runs.push(WalkRun { id, name, states: states.len() as u32, place });
     }
 }

@@ -5,10 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::cutter::{Cutter, Records, TextBlock};
+use super::text_blocks::{Cutter, Records, TextBlock};
+#[cfg(feature = "arrow")]
 use crate::columns::{ColumnPart, ColumnReader, Columns};
 use crate::compression::{Compression, Peeked, Unpacked};
 use crate::read_error::{ReadError, ReadErrorKind};
+#[cfg(feature = "arrow")]
+use crate::walks::Shape;
 use crate::walks::{Layout, Unread, WalkFormat, WalkOptions, WalkReader};
 
 /// Input of any kind.
@@ -34,29 +37,56 @@ pub struct WalkInput {
 
 /// Where parts come from.
 pub(super) enum Parts {
-    Text { cutter: Cutter<BufReader<Unpacked<Peeked<Counted>>>>, layout: Arc<Layout> },
+    Text {
+        cutter: Cutter<BufReader<Unpacked<Peeked<Counted>>>>,
+        layout: Arc<Layout>,
+    },
+    #[cfg(feature = "arrow")]
     Columns(ColumnReader<Peeked<Counted>>),
 }
 
 /// What is known of all parts.
 #[derive(Clone, Debug)]
-pub(super) enum Known {
+pub(super) enum InputLayout {
     Text(Arc<Layout>),
+    #[cfg(feature = "arrow")]
     Columns(Arc<Columns>),
+}
+
+impl InputLayout {
+    /// What messages call the input.
+    pub(super) fn file(&self) -> &str {
+        match self {
+            Self::Text(layout) => &layout.name,
+            #[cfg(feature = "arrow")]
+            Self::Columns(columns) => &columns.file,
+        }
+    }
+
+    /// Whether kept values are columns with one for each state. Those cannot wait.
+    pub(super) fn keeps_columns_of_states(&self) -> bool {
+        match self {
+            Self::Text(_) => false,
+            #[cfg(feature = "arrow")]
+            Self::Columns(columns) => columns.shape == Shape::Long,
+        }
+    }
 }
 
 /// A part of the input, not yet parsed.
 #[derive(Debug)]
 pub(super) enum Part {
-    Text(TextBlock),
-    Columns(ColumnPart),
+    Text(Arc<Layout>, TextBlock),
+    #[cfg(feature = "arrow")]
+    Columns(Arc<Columns>, ColumnPart),
 }
 
 impl Parts {
-    pub(super) fn known(&self) -> Known {
+    pub(super) fn layout(&self) -> InputLayout {
         match self {
-            Self::Text { layout, .. } => Known::Text(layout.clone()),
-            Self::Columns(reader) => Known::Columns(reader.columns.clone()),
+            Self::Text { layout, .. } => InputLayout::Text(layout.clone()),
+            #[cfg(feature = "arrow")]
+            Self::Columns(reader) => InputLayout::Columns(reader.columns.clone()),
         }
     }
 
@@ -66,6 +96,7 @@ impl Parts {
         const SMALLER: usize = 16;
         match self {
             Self::Text { cutter, .. } => cutter.limit_size(WalkInput::BLOCK / SMALLER),
+            #[cfg(feature = "arrow")]
             Self::Columns(reader) => reader.make_parts_smaller_by(SMALLER),
         }
     }
@@ -74,13 +105,17 @@ impl Parts {
     pub(super) fn next_part(&mut self) -> Result<Option<Part>, ReadError> {
         match self {
             Self::Text { cutter, layout } => match cutter.next_block() {
-                Ok(block) => Ok(block.map(Part::Text)),
+                Ok(block) => Ok(block.map(|block| Part::Text(layout.clone(), block))),
                 Err(error) => {
                     let kind = ReadErrorKind::from_io(error);
                     Err(ReadError::new(layout.name.as_str(), None, kind))
                 }
             },
-            Self::Columns(reader) => Ok(reader.next_part()?.map(Part::Columns)),
+            #[cfg(feature = "arrow")]
+            Self::Columns(reader) => {
+                let part = reader.next_part()?;
+                Ok(part.map(|part| Part::Columns(reader.columns.clone(), part)))
+            }
         }
     }
 }
@@ -150,6 +185,7 @@ impl WalkInput {
     fn of_reader(reader: WalkReader<Counted>, read: Arc<AtomicU64>, block: usize) -> Self {
         let (name, format) = (reader.name().to_owned(), reader.format());
         let parts = match reader.into_unread() {
+            #[cfg(feature = "arrow")]
             Unread::Columns(reader) => Parts::Columns(reader),
             Unread::Text(layout, lines) => {
                 let (held, input, first_line) = lines.into_rest();

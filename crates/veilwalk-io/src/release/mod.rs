@@ -1,34 +1,57 @@
 //! Releasing whole files on all cores.
 //!
-//! The input is cut into parts; rounds of parts go through three stages, and three rounds are under
-//! way at a time, one in each stage:
+//! This is the way of a row, from a line of `trips.csv` to a line of the release. Each stage is in the
+//! file of its name:
 //!
-//! 1. *parse*, part by part: rows become numbers of walks and states;
-//! 2. *release*, shard by shard: a walk belongs to one shard, so its states are released in order;
-//! 3. *format*, part by part: released states become bytes, compressed if asked for.
+//! ```text
+//!  input          opens the file: its format and its header
+//!    |
+//!  read_ahead     a thread: cuts text into blocks of whole rows (text_blocks),
+//!    |            or decodes some rows of columns (columns/)
+//!    |  parts
+//!  parse          on all threads, part by part: rows become walks and numbers of states
+//!    |            (parse_columns for columns)
+//!    |  batches
+//!  release_runs   on all threads, shard by shard: real states become released ones
+//!    |            (shard; waiting_rows where a block has to fill first)
+//!    |  answers
+//!  format         on all threads, part by part: rows of text (text_format), compressed
+//!    |            if asked for, or columns (format_columns)
+//!    |  pieces
+//!  write_behind   a thread: writes pieces in order (sink)
+//! ```
 //!
-//! One more thread reads ahead and one writes behind. So the output has the order of the input, what a
-//! derived source of randomness releases does not depend on the number of threads, and memory holds
-//! three rounds and 32 bytes for each walk (33 to 75 with what the table of walks takes), however long
-//! the file is. Releases in blocks hold what waits as well, and a name with it.
+//! `stages` moves rounds of parts through the three stages in the middle; three rounds are under way at
+//! a time, one in each. A walk belongs to one shard, so its states are released in order. The output has
+//! the order of the input, and what a derived source of randomness releases does not depend on the
+//! number of threads. Memory holds three rounds and 32 bytes for each walk (33 to 75 with what the table
+//! of walks takes), however long the file is. Releases in blocks also hold what waits, and a name with
+//! it.
 //!
-//! [`release_rows`] does the same one row at a time, for pipes that are answered line by line.
+//! [`release_rows`] does the same one row at a time (`row_by_row`), for pipes that are answered line by
+//! line. Tests compare the two.
 
 mod answer;
 mod batch;
-mod cutter;
-mod ends;
-mod engine;
+mod format;
+#[cfg(feature = "arrow")]
+mod format_columns;
 mod input;
-mod one_by_one;
 mod parse;
-mod second_stage;
+#[cfg(feature = "arrow")]
+mod parse_columns;
+mod read_ahead;
+mod release_runs;
+mod row_by_row;
 mod shard;
 mod sink;
+mod stages;
 #[cfg(test)]
 mod tests;
+mod text_blocks;
 mod text_format;
-mod waiting;
+mod waiting_rows;
+mod write_behind;
 
 use std::error::Error;
 use std::io::Write;
@@ -41,7 +64,7 @@ use veilwalk::random::{Forked, Unavailable};
 use veilwalk::{Mechanism, Source, Start, StateId};
 
 pub use input::WalkInput;
-pub use one_by_one::release_rows;
+pub use row_by_row::release_rows;
 pub use sink::ReleaseOutput;
 
 use crate::read_error::ReadError;
@@ -212,6 +235,6 @@ impl WalkRelease<'_> {
         output: ReleaseOutput<W>,
         threads: usize,
     ) -> Result<(Tally, W), ReleaseError> {
-        self.mechanism.model().guarded(|| engine::run(self, input, output, threads.max(1)))
+        self.mechanism.model().guarded(|| stages::run(self, input, output, threads.max(1)))
     }
 }

@@ -3,7 +3,7 @@
 //! Walks are dealt out to shards by their id. A shard is worked on by one thread at a time and takes
 //! its runs in the order of the input, so every walk is released in order, whatever the number of
 //! threads. All that is kept of a walk between two of its runs is a [`Standing`] of 32 bytes, and what
-//! waits of it for a block to fill ([`Waiting`]).
+//! waits of it for a block to fill ([`WaitingRows`]).
 
 use std::sync::Mutex;
 
@@ -15,8 +15,8 @@ use veilwalk::{Chain, StateId};
 
 use super::Grouping;
 use super::batch::{Batch, WalkId};
-use super::waiting::{Emission, Order, Waiting};
-use crate::columns::Shape;
+use super::waiting_rows::{Emission, Order, WaitingRows};
+use crate::walks::Shape;
 
 /// Where a walk stands.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ struct Standing {
 pub(super) struct Shard {
     standings: HashTable<Standing>,
     /// Walks of which rows wait for their block to fill.
-    waiting: HashTable<Box<Waiting>>,
+    waiting: HashTable<Box<WaitingRows>>,
     pub(super) infeasible: u64,
 }
 
@@ -125,7 +125,7 @@ impl Shard {
     }
 
     /// The walks of which rows wait.
-    pub(super) fn take_waiting(&mut self) -> Vec<Waiting> {
+    pub(super) fn take_waiting(&mut self) -> Vec<WaitingRows> {
         self.waiting.drain().map(|waiting| *waiting).collect()
     }
 
@@ -169,7 +169,7 @@ impl Shard {
                 let found = self.waiting.find_entry(run.id.low, |waiting| waiting.id == run.id);
                 let mut waiting = match found {
                     Ok(found) => found.remove().0,
-                    Err(_) => Box::new(Waiting::new(run.id, batch.name(run), walk())),
+                    Err(_) => Box::new(WaitingRows::new(run.id, batch.name(run), walk())),
                 };
                 out.emissions.extend(waiting.take_run(batch, place, number, releaser)?);
                 standing.stand_at(&waiting.walk);

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 
+#[cfg(feature = "arrow")]
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 
+use super::format::Format;
+#[cfg(feature = "arrow")]
 use crate::columns::ColumnSink;
 use crate::compression::Compression;
 use crate::release_writer::check_kept;
@@ -44,6 +46,7 @@ impl<W: Write> ReleaseOutput<W> {
 #[derive(Debug)]
 pub(super) enum Piece {
     Text(Vec<u8>),
+    #[cfg(feature = "arrow")]
     Rows(RecordBatch),
 }
 
@@ -55,21 +58,22 @@ pub(super) struct Sink<W: Write + Send> {
 
 enum To<W: Write + Send> {
     Text(W),
+    #[cfg(feature = "arrow")]
     Columns(Box<ColumnSink<W>>),
 }
 
 impl<W: Write + Send> Sink<W> {
-    /// An output for columns of this schema, or else for text.
-    pub(super) fn new(
-        output: ReleaseOutput<W>,
-        schema: Option<&SchemaRef>,
-    ) -> Result<Self, WriteError> {
-        let ReleaseOutput { out, name, format, .. } = output;
-        let to = match schema {
-            None => To::Text(out),
-            Some(schema) => To::Columns(Box::new(ColumnSink::new(out, &name, format, schema)?)),
+    /// An output for pieces of this format.
+    pub(super) fn new(output: ReleaseOutput<W>, format: &Format) -> Result<Self, WriteError> {
+        let to = match format {
+            Format::Text { .. } => To::Text(output.out),
+            #[cfg(feature = "arrow")]
+            Format::Columns { format, .. } => {
+                let (out, name) = (output.out, &output.name);
+                To::Columns(Box::new(ColumnSink::new(out, name, output.format, &format.schema)?))
+            }
         };
-        Ok(Self { name, to })
+        Ok(Self { name: output.name, to })
     }
 
     pub(super) fn write(&mut self, piece: Piece) -> Result<(), WriteError> {
@@ -77,7 +81,9 @@ impl<W: Write + Send> Sink<W> {
             (To::Text(out), Piece::Text(bytes)) => {
                 out.write_all(&bytes).map_err(|error| WriteError::io(&self.name, error))
             }
+            #[cfg(feature = "arrow")]
             (To::Columns(out), Piece::Rows(batch)) => out.write(&self.name, &batch),
+            #[cfg(feature = "arrow")]
             (To::Text(_), Piece::Rows(_)) | (To::Columns(_), Piece::Text(_)) => {
                 unreachable!("pieces are made for the output they go to")
             }
@@ -88,6 +94,7 @@ impl<W: Write + Send> Sink<W> {
     pub(super) fn finish(self) -> Result<W, WriteError> {
         let mut out = match self.to {
             To::Text(out) => out,
+            #[cfg(feature = "arrow")]
             To::Columns(out) => out.finish(&self.name)?,
         };
         out.flush().map_err(|error| WriteError::io(&self.name, error))?;

@@ -308,14 +308,14 @@ fn the_watch_may_end_the_release() {
 
 /// What a release of two hundred walks that alternate is told to have come to, in this order.
 fn told(mechanism: Arc<Mechanism>) -> (Vec<ReleaseProgress>, u64) {
-    let rows: String = (0..40)
-        .flat_map(|_| (0..200).map(|walk| format!("w{walk},{}\n", ["Baa", "B", "Caa"][walk % 3])))
-        .collect();
+    // Long names, so that what is read ahead is a small share of the whole.
+    let row = |walk: usize| format!("{walk:0>200},{}\n", ["Baa", "B", "Caa"][walk % 3]);
+    let rows: String = (0..40).flat_map(|_| (0..200).map(row)).collect();
     let text = format!("trajectory,state\n{rows}");
     let size = text.len() as u64;
     let told = Mutex::new(Vec::new());
     let (bytes, options) = (Box::new(std::io::Cursor::new(text)), WalkOptions::default());
-    let input = WalkInput::from_bytes(bytes, "walks", options, Compression::None, 1000).unwrap();
+    let input = WalkInput::from_bytes(bytes, "walks", options, Compression::None, 30_000).unwrap();
     let tally = watched(mechanism, input, 1, &|progress| {
         told.lock().unwrap().push(progress);
         ControlFlow::Continue(())

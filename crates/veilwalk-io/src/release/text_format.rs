@@ -4,15 +4,15 @@
 //! piece that stays the same for the run, the digits of the step, and one of as many pieces as there are
 //! states.
 
-use arrow_array::{Array, ArrayRef};
+#[cfg(feature = "arrow")]
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::ArrowError;
 use veilwalk::Chain;
 
 use super::answer::Answer;
 use super::batch::{Batch, Kept};
-use crate::columns::Shape;
 use crate::row_text::RowText;
+#[cfg(feature = "arrow")]
+use crate::walks::Shape;
 
 /// Writes answers as text.
 #[derive(Debug)]
@@ -36,13 +36,14 @@ impl TextFormat {
         Self { ends: ends.collect(), text, kept }
     }
 
-    pub(super) fn format(&self, answer: &Answer) -> Result<Vec<u8>, ArrowError> {
+    pub(super) fn format(&self, answer: &Answer) -> Result<Vec<u8>, String> {
         let Answer { batch, first_steps } = answer;
         let mut out = Vec::with_capacity(2 * batch.text.len() + 16 * batch.states.len());
         let kept = Shown::new(batch)?;
         let mut start = Vec::new();
         let mut digits = itoa::Buffer::new();
         let mut row = 0;
+        #[cfg_attr(not(feature = "arrow"), expect(unused_variables, reason = "for columns"))]
         for (number, (run, &first_step)) in batch.runs.iter().zip(first_steps).enumerate() {
             start.clear();
             self.text.push_start(&mut start, batch.name(run));
@@ -57,11 +58,13 @@ impl TextFormat {
                         let values = values.iter().map(|&place| batch.text_at(place));
                         self.text.push_rest(&mut out, values);
                     }
+                    #[cfg(feature = "arrow")]
                     Shown::Columns(columns) => {
                         let at = if batch.shape == Shape::Lists { number } else { row };
                         let values: Result<Vec<String>, _> =
                             columns.iter().map(|column| column.value(at).try_to_string()).collect();
-                        self.text.push_rest(&mut out, values?.iter().map(String::as_str));
+                        let values = values.map_err(|error| error.to_string())?;
+                        self.text.push_rest(&mut out, values.iter().map(String::as_str));
                     }
                 }
                 row += 1;
@@ -74,21 +77,21 @@ impl TextFormat {
 /// Kept values that can be shown as text.
 enum Shown<'a> {
     Text(&'a [(u32, u32)]),
+    #[cfg(feature = "arrow")]
     Columns(Vec<ArrayFormatter<'a>>),
 }
 
 impl<'a> Shown<'a> {
-    const OPTIONS: FormatOptions<'static> = FormatOptions::new().with_null("");
-
-    fn new(batch: &'a Batch) -> Result<Self, ArrowError> {
-        Ok(match &batch.kept {
-            Kept::Text(places) => Self::Text(places),
+    fn new(batch: &'a Batch) -> Result<Self, String> {
+        match &batch.kept {
+            Kept::Text(places) => Ok(Self::Text(places)),
+            #[cfg(feature = "arrow")]
             Kept::Columns(columns) => {
-                let shown = |column: &'a ArrayRef| {
-                    ArrayFormatter::try_new(column as &dyn Array, &Self::OPTIONS)
-                };
-                Self::Columns(columns.iter().map(shown).collect::<Result<_, _>>()?)
+                const OPTIONS: FormatOptions<'static> = FormatOptions::new().with_null("");
+                let shown = columns.iter().map(|column| ArrayFormatter::try_new(column, &OPTIONS));
+                let shown: Result<_, _> = shown.collect();
+                shown.map(Self::Columns).map_err(|error| error.to_string())
             }
-        })
+        }
     }
 }

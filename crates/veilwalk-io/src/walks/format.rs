@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::compression::{Compression, peek};
+use crate::read_error::{ReadError, ReadErrorKind};
 
 /// How rows are written in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,29 @@ impl WalkFormat {
         }
     }
 
+    /// Its name in messages.
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::Csv => "CSV",
+            Self::Tsv => "TSV",
+            Self::Ndjson => "NDJSON",
+            Self::Parquet => "Parquet",
+            Self::ArrowFile => "Arrow",
+            Self::ArrowStream => "Arrow stream",
+        }
+    }
+
+    /// That it cannot be read from a pipe.
+    pub(crate) fn needs_file(self, file: &str) -> ReadError {
+        ReadError::new(file, None, ReadErrorKind::NeedsFile { format: self.in_words() })
+    }
+
+    /// That this build of the library does not read it.
+    #[cfg(not(feature = "parquet"))]
+    pub(crate) fn not_built_in(self, file: &str) -> ReadError {
+        ReadError::new(file, None, ReadErrorKind::NotBuiltIn { format: self.in_words() })
+    }
+
     /// The first bytes that tell formats of columns.
     pub(crate) const MAGICS: [&[u8]; 3] = [b"PAR1", b"ARROW1", &[0xff; 4]];
 
@@ -81,6 +105,15 @@ impl WalkFormat {
             false => Self::Csv,
         }
     }
+}
+
+/// How rows make walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A row for each state.
+    Long,
+    /// A row for each walk, with the list of its states.
+    Lists,
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::columns::{self, ColumnReader, Rows};
+#[cfg(feature = "arrow")]
+use crate::columns::{ColumnReader, Rows};
 use crate::compression::{Compression, Peeked, peek, unpeeked};
 use crate::lines::{Blank, Lines};
 use crate::read_error::{Place, ReadError, ReadErrorKind};
@@ -21,6 +22,7 @@ use crate::table::{Record, Table};
 
 use ndjson::Objects;
 
+pub(crate) use format::Shape;
 pub use format::WalkFormat;
 pub use options::{ColumnRole, WalkOptions};
 
@@ -52,7 +54,11 @@ pub struct WalkReader<R: Read> {
 
 enum Source<R: Read> {
     Table(Table<Peeked<R>>),
-    Objects { lines: Lines<Peeked<R>>, objects: Objects },
+    Objects {
+        lines: Lines<Peeked<R>>,
+        objects: Objects,
+    },
+    #[cfg(feature = "arrow")]
     Columns(Rows<Peeked<R>>),
 }
 
@@ -90,6 +96,7 @@ impl<R: Read> WalkReader<R> {
     ) -> Result<Self, ReadError> {
         options.format = WalkFormat::of_file(path, options.format);
         match options.format {
+            #[cfg(feature = "arrow")]
             Some(format @ (WalkFormat::Parquet | WalkFormat::ArrowFile)) => {
                 Ok(Self::from_columns(ColumnReader::open(path, format, &options)?, options))
             }
@@ -114,11 +121,14 @@ impl<R: Read> WalkReader<R> {
         let (first, input) = peek(input, magics).map_err(fail)?;
         options.format = options.format.or_else(|| WalkFormat::of_magic(&first));
         match options.format {
+            #[cfg(feature = "arrow")]
             Some(WalkFormat::ArrowStream) => {
                 let reader = ColumnReader::stream(input, name, &options)?;
                 Ok(Self::from_columns(reader, options))
             }
-            Some(format) if !format.is_text() => Err(columns::needs_file(name, format)),
+            #[cfg(not(feature = "arrow"))]
+            Some(format) if !format.is_text() => Err(format.not_built_in(name)),
+            Some(format) if !format.is_text() => Err(format.needs_file(name)),
             _ => {
                 let mut lines = Lines::new(input, name);
                 lines.expect_compression(expected)?;
@@ -127,6 +137,7 @@ impl<R: Read> WalkReader<R> {
         }
     }
 
+    #[cfg(feature = "arrow")]
     fn from_columns(reader: ColumnReader<Peeked<R>>, options: WalkOptions) -> Self {
         let name = reader.columns.file.clone();
         let columns = (0..options.columns().count()).collect();
@@ -157,6 +168,7 @@ impl<R: Read> WalkReader<R> {
         let format = self.format();
         let Self { source, columns, options, name } = self;
         let (header, header_line, rest) = match source {
+            #[cfg(feature = "arrow")]
             Source::Columns(rows) => return Unread::Columns(rows.reader),
             Source::Table(table) => {
                 (table.header().to_vec(), table.header_line(), table.into_lines())
@@ -193,6 +205,7 @@ impl<R: Read> WalkReader<R> {
                 _ => WalkFormat::Csv,
             },
             Source::Objects { .. } => WalkFormat::Ndjson,
+            #[cfg(feature = "arrow")]
             Source::Columns(ref rows) => rows.reader.columns.format,
         }
     }
@@ -204,6 +217,7 @@ impl<R: Read> WalkReader<R> {
         match &self.source {
             Source::Table(table) => Some(table.header()),
             Source::Objects { .. } => None,
+            #[cfg(feature = "arrow")]
             Source::Columns(rows) => Some(&rows.reader.columns.header),
         }
     }
@@ -227,6 +241,7 @@ impl<R: Read> WalkReader<R> {
                 table.lines().waiting().is_some_and(|line| !line.contains(&b'"'))
             }
             Source::Objects { lines, .. } => lines.waiting().is_some(),
+            #[cfg(feature = "arrow")]
             Source::Columns(_) => false,
         }
     }
@@ -242,6 +257,7 @@ impl<R: Read> WalkReader<R> {
     /// meaningful.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, ReadError> {
         let place: fn(u64) -> Place = match &self.source {
+            #[cfg(feature = "arrow")]
             Source::Columns(_) => Place::Row,
             _ => Place::Line,
         };
@@ -254,6 +270,7 @@ impl<R: Read> WalkReader<R> {
                     Err(kind) => return Err(lines.error_at(lines.number(), kind)),
                 },
             },
+            #[cfg(feature = "arrow")]
             Source::Columns(rows) => rows.next_record()?,
         };
         let Some(record) = record else {
@@ -288,6 +305,7 @@ impl<R: Read> Source<R> {
 /// Walks of which no more than the header has been read.
 pub(crate) enum Unread<R: Read> {
     Text(Layout, Lines<Peeked<R>>),
+    #[cfg(feature = "arrow")]
     Columns(ColumnReader<Peeked<R>>),
 }
 

@@ -1,14 +1,12 @@
-//! The two ends of a release: a thread that reads ahead, and one that writes behind.
+//! A thread that writes pieces of the release behind, in order.
 
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender};
 
-use super::input::{Part, Parts};
 use super::sink::{Piece, Sink};
 use super::{ReleaseError, ReleaseProgress, ReleaseStage, WalkRelease};
-use crate::read_error::ReadError;
 use crate::write_error::WriteError;
 
 /// What goes to the thread that writes.
@@ -29,29 +27,6 @@ pub(super) fn write_behind<W: Write + Send>(
         }
     }
     Ok(None)
-}
-
-pub(super) type PartOrError = Result<Part, ReadError>;
-
-/// Reads on a thread of its own. It is not waited for: if the release ends early while a pipe is
-/// silent, the thread ends with the next byte or with the program.
-pub(super) fn read_ahead(mut input: Parts, ahead: usize) -> Receiver<PartOrError> {
-    let (send, parts) = sync_channel(ahead);
-    std::thread::spawn(move || {
-        while let Some(part) = input.next_part().transpose() {
-            let last = part.is_err();
-            if send.send(part).is_err() || last {
-                return;
-            }
-        }
-    });
-    parts
-}
-
-/// Waits for one part, and takes what else is there.
-pub(super) fn next_round(parts: &Receiver<PartOrError>, most: usize) -> Vec<PartOrError> {
-    let first = parts.recv().into_iter();
-    first.chain(parts.try_iter().take(most - 1)).collect()
 }
 
 /// Where pieces go, and what has been counted on the way.

@@ -7,15 +7,14 @@ use veilwalk::session::Releaser;
 
 use super::answer::{Answer, Answers};
 use super::batch::{Batch, WalkId};
-use super::ends::{Ended, Out};
-use super::engine::Engine;
-use super::input::Known;
 use super::shard::{Deal, PartPlace, Refused, Released, Shard};
 use super::sink::Piece;
-use super::waiting::{Emission, Waiting, chunks};
+use super::stages::Stages;
+use super::waiting_rows::{Emission, WaitingRows, chunks};
+use super::write_behind::{Ended, Out};
 use super::{NewWalk, ReleaseError, ReleaseStage};
-use crate::columns::Shape;
 use crate::read_error::{ReadError, ReadErrorKind};
+use crate::walks::Shape;
 
 /// A round after the first stage.
 pub(super) type Parsed = Vec<(Batch, Deal)>;
@@ -27,7 +26,7 @@ pub(super) struct Reached {
     last_walk: Option<WalkId>,
 }
 
-impl Engine<'_> {
+impl Stages<'_> {
     /// The second stage.
     pub(super) fn release(
         &self,
@@ -122,11 +121,7 @@ impl Engine<'_> {
             None => ReadErrorKind::WalkAgain { name, one_row: batch.shape == Shape::Lists },
             Some(problem) => ReadErrorKind::Walk { name, problem },
         };
-        let file = match &self.input {
-            Known::Text(layout) => &layout.name,
-            Known::Columns(columns) => &columns.file,
-        };
-        ReadError::at(file, run.place, kind)
+        ReadError::at(self.input.file(), run.place, kind)
     }
 
     /// At the end of the input all walks are over: what waits comes out, in the order in which it
@@ -140,7 +135,8 @@ impl Engine<'_> {
         const ROWS: usize = 1 << 12;
         /// It is told how far this is each time about so many states have been released.
         const TELL_AFTER: u64 = 64;
-        let mut waiting: Vec<Waiting> = shards.iter_mut().flat_map(Shard::take_waiting).collect();
+        let mut waiting: Vec<WaitingRows> =
+            shards.iter_mut().flat_map(Shard::take_waiting).collect();
         waiting.sort_by_key(|walk| walk.since);
         let mut pieces = chunks(waiting, ROWS).into_iter().peekable();
         while pieces.peek().is_some() {
@@ -148,7 +144,7 @@ impl Engine<'_> {
             let round: Vec<_> = pieces.by_ref().take(self.round).collect();
             let (released, told) = (AtomicU64::new(out.states), &*out);
             // Long before a round is over: a state may take a millisecond.
-            let finish = |walk: Waiting, releaser: &mut Releaser| -> Result<_, Ended> {
+            let finish = |walk: WaitingRows, releaser: &mut Releaser| -> Result<_, Ended> {
                 let rows = walk.rows() as u64;
                 let emission = walk.finish(0, releaser).map_err(|error| Some(error.into()))?;
                 let states = released.fetch_add(rows, Ordering::Relaxed) + rows;
@@ -157,7 +153,7 @@ impl Engine<'_> {
                 }
                 Ok(emission)
             };
-            let finish_piece = |walks: Vec<Waiting>| -> Result<Piece, Ended> {
+            let finish_piece = |walks: Vec<WaitingRows>| -> Result<Piece, Ended> {
                 let emissions: Result<Vec<Option<Emission>>, Ended> =
                     self.releasers.with(|releaser| {
                         walks.into_iter().map(|walk| finish(walk, releaser)).collect()

@@ -4,23 +4,21 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 use veilwalk::session::Releaser;
 
-use super::answer::{Answers, Format};
+use super::answer::Answers;
 use super::batch::{Ids, WalkId};
-use super::ends::{Ended, Out, PartOrError, Written, next_round, read_ahead, write_behind};
-use super::input::{Known, WalkInput};
+use super::format::Format;
+use super::input::{InputLayout, WalkInput};
 use super::parse::Parser;
-use super::second_stage::{Parsed, Reached};
+use super::read_ahead::{PartOrError, next_round, read_ahead};
+use super::release_runs::{Parsed, Reached};
 use super::shard::{Deal, Moves, PerThread, Shard, shard_of};
 use super::sink::{Piece, ReleaseOutput, Sink};
-use super::text_format::TextFormat;
+use super::write_behind::{Ended, Out, Written, write_behind};
 use super::{ReleaseError, Tally, WalkRelease};
-use crate::columns::{ColumnFormat, Shape, arrow_error};
 use crate::read_error::ReadError;
-use crate::row_text::RowText;
 use crate::write_error::WriteError;
 
 pub(super) fn run<W: Write + Send>(
@@ -31,12 +29,12 @@ pub(super) fn run<W: Write + Send>(
 ) -> Result<(Tally, W), ReleaseError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| ReleaseError::Threads(error.to_string()))?;
-    let known = input.parts.known();
-    let engine = Engine::new(release, known, &output, threads)?;
+    let layout = input.parts.layout();
+    let stages = Stages::new(release, layout, &output, threads)?;
     let mut shards: Vec<Shard> = Vec::new();
-    shards.resize_with(engine.shards, Shard::default);
-    let header = engine.header(&output)?;
-    let mut sink = Sink::new(output, engine.schema())?;
+    shards.resize_with(stages.shards, Shard::default);
+    let header = stages.format.header(&output)?;
+    let mut sink = Sink::new(output, &stages.format)?;
     if let Some(header) = header {
         sink.write(header)?;
     }
@@ -45,12 +43,12 @@ pub(super) fn run<W: Write + Send>(
     if release.mechanism.blocks().is_some() {
         parts.make_small();
     }
-    let parts = read_ahead(parts, engine.round);
+    let parts = read_ahead(parts, stages.round);
     std::thread::scope(|scope| {
-        let (send, pieces) = sync_channel(engine.round);
+        let (send, pieces) = sync_channel(stages.round);
         let writer = scope.spawn(move || write_behind(sink, &pieces));
         let out = Out { send, read, states: 0, taken: 0 };
-        let released = engine.drive(&pool, &parts, &mut shards, out);
+        let released = stages.drive(&pool, &parts, &mut shards, out);
         let written = match writer.join() {
             Ok(written) => written,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -68,9 +66,9 @@ pub(super) fn run<W: Write + Send>(
 const SHARDS_A_THREAD: usize = 4;
 
 /// Everything the stages share.
-pub(super) struct Engine<'a> {
+pub(super) struct Stages<'a> {
     pub(super) release: &'a WalkRelease<'a>,
-    pub(super) input: Known,
+    pub(super) input: InputLayout,
     ids: Ids,
     pub(super) moves: Moves<'a>,
     pub(super) releasers: PerThread<Releaser>,
@@ -80,60 +78,29 @@ pub(super) struct Engine<'a> {
     pub(super) round: usize,
 }
 
-impl<'a> Engine<'a> {
+impl<'a> Stages<'a> {
     fn new<W>(
         release: &'a WalkRelease<'a>,
-        input: Known,
+        input: InputLayout,
         output: &ReleaseOutput<W>,
         threads: usize,
     ) -> Result<Self, ReleaseError> {
-        let chain = release.mechanism.model().chain();
-        let (kept, name) = (output.kept.len(), output.name.clone());
-        let columns = match &input {
-            Known::Text(_) => None,
-            Known::Columns(columns) => Some(&**columns),
-        };
-        if kept > 0
-            && release.mechanism.blocks().is_some()
-            && columns.is_some_and(|columns| columns.shape == Shape::Long)
-        {
+        let in_blocks = release.mechanism.blocks().is_some();
+        if in_blocks && !output.kept.is_empty() && input.keeps_columns_of_states() {
             return Err(ReleaseError::KeptInBlocks);
         }
-        let format = if output.format.is_text() {
-            let text = RowText::new(output.format, &output.kept);
-            let format = TextFormat::new(text, chain, kept);
-            Format::Text { format, compression: output.compression, output: name }
-        } else {
-            let format = ColumnFormat::new(output.format, chain, &output.kept, columns)
-                .map_err(|error| arrow_error(&name, error))?;
-            Format::Columns { format, kept, output: name }
-        };
+        let format = Format::new(release, &input, output)?;
         let releaser = |_| Releaser::new(release.mechanism.clone(), release.source, release.start);
         Ok(Self {
             releasers: PerThread::new((0..threads).map(releaser).collect::<Result<_, _>>()?),
             release,
             input,
             ids: Ids::new(),
-            moves: Moves::new(chain),
+            moves: Moves::new(release.mechanism.model().chain()),
             format,
             shards: SHARDS_A_THREAD * threads,
             round: 2 * threads,
         })
-    }
-
-    /// What stands above the rows.
-    fn header<W>(&self, output: &ReleaseOutput<W>) -> Result<Option<Piece>, WriteError> {
-        let Format::Text { compression, output: name, .. } = &self.format else { return Ok(None) };
-        let header = RowText::new(output.format, &output.kept).header(&output.kept);
-        let packed = compression.pack(header).map_err(|error| WriteError::io(name, error))?;
-        Ok(Some(Piece::Text(packed)))
-    }
-
-    fn schema(&self) -> Option<&SchemaRef> {
-        match &self.format {
-            Format::Text { .. } => None,
-            Format::Columns { format, .. } => Some(&format.schema),
-        }
     }
 
     /// Moves rounds through the stages until the input ends.
@@ -191,7 +158,6 @@ impl<'a> Engine<'a> {
     /// The first stage. The error is that of the first part that has one.
     fn parse(&self, parts: Vec<PartOrError>) -> Result<Parsed, ReadError> {
         let parser = Parser {
-            input: &self.input,
             chain: self.release.mechanism.model().chain(),
             ids: &self.ids,
             unknown: self.release.unknown_states,

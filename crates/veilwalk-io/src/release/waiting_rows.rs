@@ -8,12 +8,12 @@ use veilwalk::StateId;
 use veilwalk::random::Forked;
 use veilwalk::session::{Releaser, Walk};
 
-use super::batch::{Batch, Kept, Run, WalkId};
+use super::batch::{Batch, WalkId, WalkRun};
 use super::shard::{PartPlace, Refused, reals_of};
 
 /// A walk of which rows wait.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct WaitingRows {
     pub(super) id: WalkId,
     name: Box<str>,
     pub(super) walk: Walk,
@@ -45,7 +45,7 @@ pub(super) enum Order {
     Own,
 }
 
-impl Waiting {
+impl WaitingRows {
     pub(super) fn new(id: WalkId, name: &str, walk: Walk) -> Self {
         Self { id, name: name.into(), walk, kept: Vec::new(), since: (0, 0) }
     }
@@ -86,14 +86,14 @@ impl Waiting {
 
     /// Holds the kept values of a run's rows until they come out.
     fn hold_kept(&mut self, batch: &Batch, place: PartPlace<'_>, number: u32) {
-        let Kept::Text(places) = &batch.kept else { return };
+        let places = batch.kept_texts();
         let rows = batch.states.len();
         if rows == 0 || places.is_empty() {
             return;
         }
         let columns = places.len() / rows;
         let first = place.first_states[number as usize] as usize;
-        let Run { states, .. } = batch.runs[number as usize];
+        let WalkRun { states, .. } = batch.runs[number as usize];
         let values = &places[first * columns..(first + states as usize) * columns];
         self.kept.extend(values.iter().map(|&place| Box::from(batch.text_at(place))));
     }
@@ -126,8 +126,8 @@ pub(super) fn in_order(mut emissions: Vec<Emission>) -> Vec<Emission> {
 }
 
 /// Cuts a list into pieces of about so many rows.
-pub(super) fn chunks(waiting: Vec<Waiting>, rows: usize) -> Vec<Vec<Waiting>> {
-    let mut pieces: Vec<Vec<Waiting>> = Vec::new();
+pub(super) fn chunks(waiting: Vec<WaitingRows>, rows: usize) -> Vec<Vec<WaitingRows>> {
+    let mut pieces: Vec<Vec<WaitingRows>> = Vec::new();
     let mut room = 0;
     for walk in waiting {
         let count = walk.rows();

@@ -19,7 +19,7 @@ use crate::walks::WalkReader;
 /// At most so many rows are charged and answered together.
 const MOST_TOGETHER: usize = 1 << 13;
 
-/// Releases walks row by row; what is released is sent on its way before it waits for another row. Rows
+/// Releases walks row by row; what is released is sent on its way before it waits for another row. RowByRow
 /// that are there already are charged together, so that a pipe that is full does not wait for the disk
 /// once for each walk.
 ///
@@ -27,7 +27,7 @@ const MOST_TOGETHER: usize = 1 << 13;
 ///
 /// # Errors
 ///
-/// As [`WalkRelease::run`]. Rows before the one that is wrong are released.
+/// As [`WalkRelease::run`]. RowByRow before the one that is wrong are released.
 pub fn release_rows<R: Read, W: Write>(
     release: &WalkRelease<'_>,
     reader: WalkReader<R>,
@@ -41,7 +41,7 @@ fn answer_rows<R: Read, W: Write>(
     mut reader: WalkReader<R>,
     writer: ReleaseWriter<W>,
 ) -> Result<(Tally, W), ReleaseError> {
-    let mut rows = Rows::new(release, &reader, writer)?;
+    let mut rows = RowByRow::new(release, &reader, writer)?;
     let mut together = Vec::new();
     loop {
         // What is wrong is told after what came before it is released.
@@ -80,10 +80,10 @@ struct Seen {
 }
 
 /// A release row by row, under way.
-struct Rows<'a, W: Write> {
+struct RowByRow<'a, W: Write> {
     release: &'a WalkRelease<'a>,
     releaser: Releaser,
-    walks: HashMap<String, Waiting>,
+    walks: HashMap<String, OpenWalk>,
     writer: ReleaseWriter<W>,
     input: String,
     person_column: Option<String>,
@@ -95,7 +95,7 @@ struct Rows<'a, W: Write> {
     rows: u64,
 }
 
-impl<'a, W: Write> Rows<'a, W> {
+impl<'a, W: Write> RowByRow<'a, W> {
     fn new<R: Read>(
         release: &'a WalkRelease<'a>,
         reader: &WalkReader<R>,
@@ -257,7 +257,7 @@ impl Taken {
 }
 
 /// A walk under way.
-struct Waiting {
+struct OpenWalk {
     walk: Walk,
     /// The kept values of the rows that wait for their block to fill.
     kept: VecDeque<Vec<String>>,
@@ -265,13 +265,13 @@ struct Waiting {
     since: u64,
 }
 
-impl<W: Write> Rows<'_, W> {
+impl<W: Write> RowByRow<'_, W> {
     /// Takes a row, and writes what is released.
     fn take(&mut self, row: &Taken) -> Result<(), ReleaseError> {
         let name = row.name.as_str();
         if !self.walks.contains_key(name) {
             let (walk, kept) = (self.releaser.walk(name), VecDeque::new());
-            self.walks.insert(name.to_owned(), Waiting { walk, kept, since: self.rows });
+            self.walks.insert(name.to_owned(), OpenWalk { walk, kept, since: self.rows });
         }
         let waiting = self.walks.get_mut(name).expect("just made");
         if waiting.walk.waiting() == 0 {
@@ -295,7 +295,7 @@ impl<W: Write> Rows<'_, W> {
 
     /// A walk is over: writes what is left of it.
     fn finish_walk(&mut self, name: &str) -> Result<(), ReleaseError> {
-        let Some(Waiting { walk, kept, .. }) = self.walks.remove(name) else { return Ok(()) };
+        let Some(OpenWalk { walk, kept, .. }) = self.walks.remove(name) else { return Ok(()) };
         let first = walk.released();
         let mut states = Vec::new();
         self.releaser.finish(walk, &mut states)?;
