@@ -124,7 +124,11 @@ pub fn read_states(
     }
 }
 
-#[expect(clippy::unnecessary_fallible_conversions, reason = "the same text serves all sizes")]
+#[expect(
+    clippy::useless_conversion,
+    clippy::unnecessary_fallible_conversions,
+    reason = "the same text serves integers of all sizes"
+)]
 fn read_integers(
     read: &Reading<'_>,
     chain: &Chain,
