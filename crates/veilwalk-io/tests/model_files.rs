@@ -151,7 +151,7 @@ fn refused(path: &Path, bytes: &[u8]) -> String {
     std::fs::write(path, bytes).unwrap();
     let error = read_model(path).expect_err("a damaged model").to_string();
     assert!(error.contains(&path.display().to_string()), "{error}");
-    assert!(error.contains("chain compile"), "{error}");
+    assert!(error.contains("compile it again"), "{error}");
     error
 }
 

@@ -97,7 +97,7 @@ fn no_damage_goes_unnoticed() {
             put(at, &[good[at] ^ 1 << (words.word() % 8)]);
             let error = if flips % 10 == 0 { refusal_both_ways(&path) } else { refusal(&path) };
             let error = error.unwrap_or_else(|| panic!("{kind}: a bit of byte {at}"));
-            assert!(error.contains("chain compile") && error.contains("model"), "{error}");
+            assert!(error.contains("compile it again") && error.contains("model"), "{error}");
             put(at, &good[at..=at]);
             flips += 1;
         }
