@@ -105,9 +105,6 @@ pub mod report {
 pub mod request {
     pub use crate::request::{Base, Made, Request, RequestError, Settled};
 }
-pub mod rounding {
-    pub use crate::guarantee::rounding::log_kernel_error;
-}
 pub mod session {
     pub use crate::session::digest::{Digest, WalkDigest};
 }

@@ -60,6 +60,7 @@ pub mod random;
 mod rational;
 mod remedy;
 mod request;
+pub mod rounding;
 pub mod session;
 mod state;
 mod storage;
@@ -77,7 +78,7 @@ pub use nats::Nats;
 pub use random::{ReleaseId, Secret, Source};
 pub use rational::Rational;
 pub use remedy::{Remedy, word_remedies};
-pub use session::{Releaser, Session, Start, Walk};
+pub use session::{Releaser, Session, Start};
 pub use watch::{Cancelled, Watch, unwatched};
 
 /// The examples of the README, run as tests.

@@ -14,12 +14,12 @@ use veilwalk::guarantee::Verdict;
 use veilwalk::guarantee::{AuditPlan, Effort, Guarantee};
 use veilwalk::internal::guarantee::{StepSampler, audited_loss};
 use veilwalk::internal::mechanism::Workspace;
-use veilwalk::internal::rounding::log_kernel_error;
 use veilwalk::mechanism::Calibration;
 use veilwalk::mechanism::{
     BlockError, BlockLength, ChainWeight, Epsilon, Radius, ScaleError, Unit,
 };
 use veilwalk::random::Words;
+use veilwalk::rounding::log_kernel_error;
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Nats, Preset, Promise, Rule, StateId};
 use veilwalk::{guarantee, unwatched};
 

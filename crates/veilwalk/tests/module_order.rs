@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 const EXCEPTIONS: &[(&str, &str)] = &[
     // Calibrated scales are kept with a model under the design and the promise they are for.
     ("model.rs", "mechanism"),
-    // Losses are computed in doubles that are rounded outward.
-    ("mechanism/cell/calibrate.rs", "guarantee"),
 ];
 
 /// The place of each module of the core in the drawing, the lowest first.

@@ -20,11 +20,11 @@ use serde::Serialize;
 
 use super::confidence::{Coin, Count};
 use super::loss::{Losses, pair_loss};
-use super::rounding::{divide_up, shown_up};
 use super::{Cancelled, Watch, report_progress};
 use crate::chain::{Chain, StateId};
 use crate::mechanism::{Mechanism, Unit, Workspace};
 use crate::random::Words;
+use crate::rounding::{divide_up, shown_up};
 
 /// Something that takes steps.
 pub trait Sampler {

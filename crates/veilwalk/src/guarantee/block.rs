@@ -15,10 +15,10 @@
 
 use serde::Serialize;
 
-use super::rounding::log_kernel_error;
 use super::{Cancelled, Watch, report_progress};
 use crate::chain::StateId;
 use crate::mechanism::{Blocks, Mechanism, Workspace};
+use crate::rounding::log_kernel_error;
 
 /// The largest log-ratio of the probabilities of any released block, over every last released state,
 /// when the real block is `reals` and when it is `others`. Rounded up by what doubles can be off.

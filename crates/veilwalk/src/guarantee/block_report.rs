@@ -11,11 +11,11 @@ use super::in_words::{
 };
 use super::loss::reach_of;
 use super::report::{Alternatives, GuaranteeError, Release, released};
-use super::rounding::shown_up;
 use super::stay::Stays;
 use super::{Cancelled, Watch};
 use crate::chain::StateId;
 use crate::mechanism::{BlockLength, Distance, Mechanism, Unit};
+use crate::rounding::shown_up;
 
 /// How much may be spent on the exact loss: exponentials.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -36,13 +36,13 @@ use super::loss_collectors::{Collect, Collected};
 use super::pair_losses::losses;
 use super::pairs::Pairs;
 use super::paths::{LossGraph, bound_all};
-use super::rounding::{below, divide_up};
 use super::running_loss::Entry;
 use super::{Cancelled, Watch, report_progress};
 use crate::mechanism::{Mechanism, Promise, Unit};
 use crate::model::TooLarge;
 use crate::nats::Nats;
 use crate::rational::Rational;
+use crate::rounding::{below, divide_up};
 
 /// How close to the promise the audited loss is brought, as a share of it.
 const TOLERANCE: f64 = 1e-5;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::rounding::log_kernel_error;
 use super::{Cancelled, Watch, report_progress};
 use crate::chain::{ChainBuilder, Entries, StateId};
 use crate::distance::{Edges, Nearest};
 use crate::mechanism::{Mechanism, Promise, ScaleError, Unit};
 use crate::model::Model;
 use crate::nats::Nats;
+use crate::rounding::log_kernel_error;
 
 /// Why a certificate is not accepted.
 #[derive(Clone, Debug, PartialEq, Error)]

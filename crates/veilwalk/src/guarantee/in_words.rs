@@ -6,9 +6,9 @@ use super::cover::{SuggestedRadii, percent_down, radius_reaching};
 use super::example::{Covered, Example};
 use super::loss::{Coverage, FigureKind};
 use super::report::{Alternatives, Guarantee, LossFigures, Release, ScaleInForce};
-use super::rounding::shown_up;
 use super::stay::Stays;
 use crate::nats::in_nats;
+use crate::rounding::shown_up;
 
 const WIDTH: usize = 96;
 

@@ -12,7 +12,7 @@
 //! bound (the proof is in this module's `paths`; if `ℓ(i, j) ≤ λ·w(i, j)` on every transition, it
 //! gives `ℓ(x, x') ≤ λ·min(d(x, x'), d(x', x))`).
 //!
-//! Every figure is an upper bound: the error of computed kernels ([`rounding`](super::rounding)) is
+//! Every figure is an upper bound: the error of computed kernels ([`rounding`](crate::rounding)) is
 //! added, and quotients and means are rounded up.
 
 use serde::Serialize;
@@ -21,13 +21,13 @@ use super::loss_collectors::{Collect, Collected};
 use super::pair_losses::{losses, same_kernels, work};
 use super::pairs::Pairs;
 use super::paths::{LossGraph, bound_all};
-use super::rounding::{add_up, log_kernel_error};
 use super::running_loss::{Entry, Tally, per_nat};
 use super::{Cancelled, Watch};
 use crate::chain::StateId;
 use crate::mechanism::{Mechanism, Unit};
 use crate::nats::Nats;
 use crate::rational::Rational;
+use crate::rounding::{add_up, log_kernel_error};
 
 /// Which pairs were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

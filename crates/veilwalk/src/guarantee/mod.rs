@@ -14,7 +14,7 @@
 //! - [`audit`](fn@audit): a check of a sampler from the outside, by what it draws.
 //!
 //! Figures are rounded outward: a loss that is reported is never below the real one
-//! ([`rounding`] has the error analysis).
+//! ([`rounding`](crate::rounding) has the error analysis).
 
 pub(crate) mod audit;
 pub(crate) mod block;
@@ -32,7 +32,6 @@ mod pairs;
 mod paths;
 mod price;
 pub(crate) mod report;
-pub mod rounding;
 mod running_loss;
 mod stay;
 mod walk_loss;

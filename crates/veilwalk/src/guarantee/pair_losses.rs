@@ -15,11 +15,11 @@
 use rayon::prelude::*;
 
 use super::pairs::Pairs;
-use super::rounding::{add_up, log_kernel_error};
 use super::{Cancelled, Watch, report_progress};
 use crate::chain::StateId;
 use crate::mechanism::{Mechanism, Rule};
 use crate::nats::Nats;
+use crate::rounding::{add_up, log_kernel_error};
 
 /// Columns a block has at least, unless they run out.
 const BLOCK: usize = 256;

@@ -1,8 +1,8 @@
 //! Largest and mean loss over a set of pairs, collected one pair at a time.
 
-use super::rounding::{divide_up, mean_up};
 use crate::chain::StateId;
 use crate::nats::Nats;
+use crate::rounding::{divide_up, mean_up};
 
 /// A pair with its loss and distance.
 #[derive(Clone, Copy, Debug, PartialEq)]

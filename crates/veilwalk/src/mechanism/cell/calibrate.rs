@@ -14,7 +14,7 @@
 //! last difference add `u·(2 ln n + C)`: together `u·(9C + n + 2 ln n + 91)`.
 //!
 //! *Permute-and-flip.* A factor is a computed `ln K` and a cost, and `|ln K| ≤ C + ln n`. By
-//! [`rounding`](crate::guarantee::rounding) that is `u·(40n + 6C + 22 ln n + 8)` and `7u·C`.
+//! [`rounding`](crate::rounding) that is `u·(40n + 6C + 22 ln n + 8)` and `7u·C`.
 //!
 //! A loss is the difference of two factors and two costs. Taking these differences adds `8u·C` for
 //! each factor at most. All of it is within [`log_kernel_error`] at C, `64u·(n + C + 1)`, for each of
@@ -28,12 +28,12 @@ use rayon::prelude::*;
 
 use crate::chain::StateId;
 use crate::distance::{Cells, DistanceTable};
-use crate::guarantee::rounding::{above, add_up, below, divide_up, log_kernel_error};
 use crate::mechanism::Calibration;
 use crate::mechanism::{CostScale, Design, Promise, Rule, ScaleError, Unit, log_kernel_of};
 use crate::model::Model;
 use crate::nats::Nats;
 use crate::rational::Rational;
+use crate::rounding::{above, add_up, below, divide_up, log_kernel_error};
 use crate::watch::{Cancelled, Counter, Watch};
 
 /// How many pairs of states one last state may have audited at a time; a scale that would need more

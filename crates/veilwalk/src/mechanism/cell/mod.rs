@@ -50,7 +50,7 @@
 //!
 //! Scales are fractions, rounded down. `F` and the losses are computed in doubles. What they can be
 //! off by is added before they are compared; it grows with the costs and with the number of
-//! candidates ([`rounding`](crate::guarantee::rounding)).
+//! candidates ([`rounding`](crate::rounding)).
 
 pub(crate) mod calibrate;
 
