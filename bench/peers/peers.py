@@ -177,7 +177,7 @@ def steps_of(mechanism: str, folder: Path, options: argparse.Namespace):
     what = f"one step, {mechanism}, {name} ({found['candidates_per_step']:.0f} candidates)"
     mine = found["seconds_per_step"]
     count = 2_000 if options.quick else 20_000
-    yield row(what, "numpy", min(walk(numpy_step, count) for _ in range(10)), mine, "10")
+    yield row(what, "numpy", min(walk(numpy_step, count) for _ in range(10)), mine, "40")
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
@@ -190,7 +190,7 @@ def steps_of(mechanism: str, folder: Path, options: argparse.Namespace):
         return int(candidates[noisy_max(costs.tolist())])
 
     theirs = min(walk(opendp_step, count // 10) for _ in range(10))
-    yield row(what, "OpenDP noisy max", theirs, mine, "200")
+    yield row(what, "OpenDP noisy max", theirs, mine, "500")
 
 
 def opening(folder: Path, options: argparse.Namespace):
