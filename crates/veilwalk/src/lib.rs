@@ -62,6 +62,7 @@ mod remedy;
 mod request;
 pub mod rounding;
 pub mod session;
+mod sixteen_bytes;
 mod state;
 mod storage;
 mod watch;

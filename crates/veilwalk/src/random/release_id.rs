@@ -1,11 +1,11 @@
 //! The id of a release: which run a derived random stream belongs to.
 
-use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
 use super::Unavailable;
+use crate::sixteen_bytes::sixteen_bytes;
 
 /// Names one run: 128 bits, written as 32 hexadecimal digits.
 ///
@@ -49,31 +49,9 @@ impl ReleaseId {
         let hash = blake3::derive_key("veilwalk 2026 release id of a seed v1", &seed.to_le_bytes());
         Self(*hash.first_chunk().expect("16 of 32 bytes"))
     }
-
-    /// The id with these bytes.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
-    /// Its bytes.
-    #[must_use]
-    pub const fn to_bytes(self) -> [u8; 16] {
-        self.0
-    }
 }
 
-impl fmt::Display for ReleaseId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", u128::from_be_bytes(self.0))
-    }
-}
-
-impl fmt::Debug for ReleaseId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ReleaseId({self})")
-    }
-}
+sixteen_bytes!(ReleaseId);
 
 impl FromStr for ReleaseId {
     type Err = NotAReleaseId;

@@ -25,36 +25,13 @@ use std::fmt;
 use super::Start;
 use crate::chain::StateId;
 use crate::random::WalkKey;
+use crate::sixteen_bytes::sixteen_bytes;
 
 /// What stands for the real states of a walk in a record: 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 16]);
 
-impl Digest {
-    /// The digest with these bytes, from a record.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
-    /// Its bytes, for a record.
-    #[must_use]
-    pub const fn to_bytes(self) -> [u8; 16] {
-        self.0
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", u128::from_be_bytes(self.0))
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Digest({self})")
-    }
-}
+sixteen_bytes!(Digest);
 
 /// The digest of a walk whose real states come one after another.
 #[derive(Clone)]
