@@ -32,7 +32,7 @@ from veilwalk.analysis import Analysis, Comparison, Tuning, compare, tune
 from veilwalk.chain import Chain
 from veilwalk.exact import Exact
 from veilwalk.files import Audit, Ledger, verify
-from veilwalk.guarantee import BlockGuarantee, Guarantee
+from veilwalk.guarantee import Guarantee
 from veilwalk.mechanism import Mechanism
 from veilwalk.session import Session
 from veilwalk.source import new_release_id
@@ -41,7 +41,6 @@ from veilwalk.warning import PrivacyWarning
 __all__ = [
     "Analysis",
     "Audit",
-    "BlockGuarantee",
     "Chain",
     "ChainError",
     "Comparison",

@@ -13,7 +13,7 @@ class Guarantee:
     """The guarantee of a mechanism on its chain, exact and from public things only.
 
     `print` says it in words; `to_dict()` has every figure, as `veilwalk guarantee --format json`
-    prints them.
+    prints them, with `--block` if it is one of blocks.
 
     >>> import veilwalk as vw
     >>> g = vw.Mechanism("paper", vw.Chain.credit(), epsilon=1, radius=1).guarantee()
@@ -70,10 +70,29 @@ class Guarantee:
         return float(self._figures["covered_states"])
 
     @property
+    def in_blocks(self) -> bool:
+        """Whether several steps are released together."""
+        return "rounding_cost" in self._figures
+
+    @property
+    def block(self) -> int | None:
+        """How many steps are released together; none for whole walks. One step at a time it is 1."""
+        block = self._figures.get("block", 1)
+        return None if block is None else int(block)
+
+    @property
+    def rounding_cost(self) -> float:
+        """What was taken off epsilon for rounding in blocks before the scale was computed."""
+        return float(self._figures.get("rounding_cost", 0))
+
+    @property
     def substitution_loss(self) -> float:
         """The exact loss of replacing one state by the worst other, rounded up; infinite where nothing is
-        known."""
-        loss = self._figures["substitution_loss"]["max"]
+        known, as in blocks that are too many to go through."""
+        if self.in_blocks:
+            loss = (self._figures["replacement_loss"] or {}).get("max")
+        else:
+            loss = self._figures["substitution_loss"]["max"]
         return float("inf") if loss is None else float(loss)
 
     def __str__(self) -> str:
@@ -83,7 +102,10 @@ class Guarantee:
         unit = f"radius={self.radius:g}" if self.radius is not None else f"substitutions={self.substitutions}"
         empty = ", EMPTY" if self.vacuous else ""
         covered = f"covers {100 * self.covered_states:.0f} % of states"
-        return f"Guarantee({self.mechanism}, epsilon={self.epsilon:g}, {unit}, {covered}{empty})"
+        blocks = ""
+        if self.in_blocks:
+            blocks = ", whole walks" if self.block is None else f", blocks of {self.block} steps"
+        return f"Guarantee({self.mechanism}, epsilon={self.epsilon:g}, {unit}{blocks}, {covered}{empty})"
 
     def _repr_html_(self) -> str:
         paragraphs = [" ".join(part.split()) for part in self._words.split("\n\n")]
@@ -119,6 +141,8 @@ class Guarantee:
 
     def _loss_table(self) -> str:
         figures = self._figures
+        if self.in_blocks:
+            return self._block_loss_table()
         losses = [
             ("by a neighbour", "neighbour_loss"),
             ("by one that keeps the walk possible", "feasible_loss"),
@@ -136,39 +160,7 @@ class Guarantee:
             [[name, shown(key, "max"), shown(key, "mean")] for name, key in losses],
         )
 
-
-class BlockGuarantee(Guarantee):
-    """The guarantee of a mechanism that releases steps in blocks.
-
-    `to_dict()` has every figure, as `veilwalk guarantee --block L --format json` prints them.
-    """
-
-    __slots__ = ()
-
-    @property
-    def block(self) -> int | None:
-        """How many steps are released together; none for whole walks."""
-        block = self._figures["block"]
-        return None if block is None else int(block)
-
-    @property
-    def rounding_cost(self) -> float:
-        """What was taken off epsilon for rounding before the scale was computed."""
-        return float(self._figures["rounding_cost"])
-
-    @property
-    def substitution_loss(self) -> float:
-        """The exact loss of replacing one state of a block by the worst other, rounded up; infinite where
-        there are too many blocks to go through, or nothing is known of them."""
-        loss = self._figures["replacement_loss"]
-        return float("inf") if loss is None else float(loss["max"])
-
-    def __repr__(self) -> str:
-        blocks = "whole walks" if self.block is None else f"blocks of {self.block} steps"
-        before, unit, after = super().__repr__().partition(", covers")
-        return f"Block{before}, {blocks}{unit}{after}"
-
-    def _loss_table(self) -> str:
+    def _block_loss_table(self) -> str:
         losses = [
             ("by one within the radius", self._figures["covered_replacement_loss"]),
             ("by any other", self._figures["replacement_loss"]),

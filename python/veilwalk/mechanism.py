@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from veilwalk import _native, analysis, walks
 from veilwalk._native import ParameterError, VeilwalkError
@@ -23,7 +23,7 @@ from veilwalk.exact import (
     whole_number,
 )
 from veilwalk.files import Audit, Ledger
-from veilwalk.guarantee import BlockGuarantee, Guarantee
+from veilwalk.guarantee import Guarantee
 from veilwalk.how import How, block_text, name_text, person_texts
 from veilwalk.session import Block, Session
 from veilwalk.source import check_guarantee, source, warn_of_first, warn_of_skipped
@@ -167,12 +167,6 @@ class Mechanism:
 
     # What it promises
 
-    @overload
-    def guarantee(self, *, all_pairs: bool = False) -> Guarantee: ...
-    @overload
-    def guarantee(
-        self, *, all_pairs: bool = False, block: Block, longest_walk: int | None = None
-    ) -> BlockGuarantee: ...
     def guarantee(
         self, *, all_pairs: bool = False, block: Block | None = None, longest_walk: int | None = None
     ) -> Guarantee:
@@ -183,11 +177,9 @@ class Mechanism:
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("auto", vw.Chain.credit(), epsilon=1, radius=3.5)
         >>> m.guarantee(block=2)
-        BlockGuarantee(sharp with ..., epsilon=1, radius=3.5, blocks of 2 steps, covers 67 % of states)
+        Guarantee(sharp with ..., epsilon=1, radius=3.5, blocks of 2 steps, covers 67 % of states)
         """
-        length = block_text(block)
-        found = self._native.guarantee(all_pairs, length, longest_walk)
-        return Guarantee(*found) if length is None else BlockGuarantee(*found)
+        return Guarantee(*self._native.guarantee(all_pairs, block_text(block), longest_walk))
 
     def audit(self, *, pairs: int = 12, draws: int = 1_000_000, seed: int | None = None) -> Audit:
         """Draws many steps and holds them against the exact kernel and the promise, with the sampler as a

@@ -1,13 +1,11 @@
 //! How good releases are: one mechanism, several side by side, and the best of the family.
 
 use pyo3::prelude::*;
-use serde_json::json;
 use veilwalk::analysis::{Aim, Question, tune as best};
 use veilwalk::analysis::{AnalysisEffort, Plan};
 use veilwalk::analysis::{Comparison, Setting};
 use veilwalk::analysis::{Inquiry, Origin, Progress, usual_levels};
 use veilwalk::guarantee;
-use veilwalk::internal::block_plan::{BlockFindings, BlockPlan, Exactness};
 use veilwalk::internal::compare::Basis;
 use veilwalk::internal::tune::WalksFrom;
 use veilwalk::mechanism::{Epsilon, Radius};
@@ -85,30 +83,12 @@ pub(crate) fn analyze(
             simulate,
             seed,
         };
-        if releasing.blocks().is_some() {
-            let plan = BlockPlan {
-                mechanism: &releasing,
-                inquiry,
-                effort: if thorough { Exactness::Always } else { Exactness::WhereAffordable },
-            };
-            let found = plan.carry_out(&observer);
-            let found = found.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
-            let found = match found {
-                BlockFindings::Exact(analysis) => to_value(&analysis)?,
-                BlockFindings::Simulated(simulated, left_out) => {
-                    json!({ "simulated": to_value(&simulated)?, "left_out": left_out })
-                }
-            };
-            return Ok::<_, PyErr>(found.to_string());
-        }
-        let plan = Plan {
-            mechanism: &releasing,
-            inquiry,
-            effort: if thorough { AnalysisEffort::WHATEVER_IT_TAKES } else { AnalysisEffort::SOME },
-        };
-        let analysis = plan.carry_out(&observer);
-        let analysis = analysis.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
-        Ok::<_, PyErr>(to_value(&analysis)?.to_string())
+        let effort =
+            if thorough { AnalysisEffort::WHATEVER_IT_TAKES } else { AnalysisEffort::SOME };
+        let plan = Plan { mechanism: &releasing, inquiry, effort };
+        let found = plan.carry_out(&observer);
+        let found = found.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
+        Ok::<_, PyErr>(to_value(&found)?.to_string())
     })?;
     Ok((found, impossible))
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use veilwalk::guarantee;
-use veilwalk::guarantee::{AuditPlan, BlockGuarantee, Cover, Effort, Guarantee, Price, audit};
-use veilwalk::internal::guarantee::{BlockEffort, StepSampler, audited_loss};
+use veilwalk::guarantee::{AuditPlan, Cover, Effort, Guarantee, Price, audit};
+use veilwalk::internal::guarantee::{StepSampler, audited_loss};
 use veilwalk::internal::request::{Made, Request};
 use veilwalk::mechanism::{BlockLength, Calibration, Unit};
 use veilwalk::{Model, Source, Start, StateId};
@@ -271,23 +271,18 @@ impl Mechanism {
         longest_walk: Option<u64>,
     ) -> PyResult<(String, String)> {
         let Made { mechanism, name, .. } = self.releasing(py, block, longest_walk)?;
-        if mechanism.blocks().is_some() {
-            let effort = if all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
-            return interrupt::run(py, move |stop| {
-                let found = BlockGuarantee::new(&mechanism, effort, &|_| stop.flow());
-                let mut guarantee = found.map_err(parameter_error)?;
-                guarantee.mechanism = name;
-                Ok::<_, PyErr>((to_value(&guarantee)?.to_string(), guarantee.to_string()))
-            });
-        }
         let effort = if all_pairs { Effort::UNLIMITED } else { Effort::default() };
         let (calibration, calibrated) = (self.made.calibration, self.made.calibrated);
         interrupt::run(py, move |stop| {
             let guarantee = Guarantee::new(&mechanism, effort, &|_| stop.flow());
-            let guarantee = guarantee.map_err(parameter_error)?;
+            let mut guarantee = guarantee.map_err(parameter_error)?;
             let mut answer = to_value(&guarantee)?;
-            answer["mechanism"] = name.into();
-            answer["calibration"] = to_value(&calibrated)?;
+            answer["mechanism"] = name.as_str().into();
+            if mechanism.blocks().is_some() {
+                guarantee.mechanism = name;
+            } else {
+                answer["calibration"] = to_value(&calibrated)?;
+            }
             if let Some(certificate) = mechanism.certificate() {
                 if calibration == Calibration::Exact {
                     let gains = mechanism.gains_over_theorem(&|_| stop.flow());

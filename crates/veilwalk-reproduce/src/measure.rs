@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use veilwalk::analysis::Origin;
 use veilwalk::guarantee::{CalibrationError, Effort, Guarantee, calibrate};
@@ -333,15 +333,16 @@ fn promised(
     };
     let guarantee = host
         .watched(&format!("{label}, losses"), |watch| Guarantee::new(mechanism, effort, watch))?;
+    let losses = guarantee.of_steps().context("states are released one at a time here")?;
     let finite = |number: f64| number.is_finite().then_some(number);
     Ok(Promised {
         vacuous: guarantee.vacuous,
         covered_pairs: guarantee.covered_pairs,
         covered_states: guarantee.covered_states,
         smallest_radius: guarantee.smallest_radius_nats,
-        bound_per_nat: guarantee.loss_per_nat.bound.and_then(finite),
-        per_nat: finite(guarantee.loss_per_nat.exact),
-        substitution: guarantee.substitution_loss.max,
-        exact: guarantee.substitution_loss.figures == Kind::Exact,
+        bound_per_nat: losses.loss_per_nat.bound.and_then(finite),
+        per_nat: finite(losses.loss_per_nat.exact),
+        substitution: losses.substitution_loss.max,
+        exact: losses.substitution_loss.figures == Kind::Exact,
     })
 }

@@ -8,11 +8,6 @@ pub mod analysis {
 pub mod audit {
     pub use crate::guarantee::audit::{Finding, LossEstimate, Probe, Sampler, StepSampler};
 }
-pub mod block_plan {
-    pub use crate::analysis::block_plan::{
-        BlockFindings, BlockPlan, BlockPlanError, Exactness, affordable_walks,
-    };
-}
 pub mod bounds {
     pub use crate::analysis::bounds::{
         BoundAt, EntropyBound, ErrorBound, ErrorBoundFigures, PublishedConstants, TypicalityBound,
@@ -56,7 +51,6 @@ pub mod guarantee {
     pub use crate::guarantee::block::{
         ReplacementLoss, block_loss, replacement_work, worst_replacement,
     };
-    pub use crate::guarantee::block_report::BlockEffort;
     pub use crate::guarantee::certificate::{CertificateError, ModelError, check_certificate};
     pub use crate::guarantee::cover::{ClosestStates, EmptyGuarantee, SuggestedRadii};
     pub use crate::guarantee::loss::{Coverage, FigureKind, Losses, Summary, Worst, audited_loss};
@@ -84,6 +78,7 @@ pub mod nats {
     pub use crate::nats::in_nats;
 }
 pub mod plan {
+    pub use crate::analysis::block_plan::affordable_walks;
     pub use crate::analysis::plan::{
         Bounds, ErrorFigures, LeftOut, MixingFigures, TypicalFigure, Typicality, WithNote,
     };
@@ -98,9 +93,9 @@ pub mod random {
 }
 pub mod report {
     pub use crate::guarantee::report::{
-        Alternatives, Covered, LossFigures, LossPerNat, Release, ScaleInForce, WalkFigures,
-        WorkedExample, WorstCase,
+        Alternatives, Covered, Release, ScaleInForce, WorkedExample,
     };
+    pub use crate::guarantee::step_losses::{LossFigures, LossPerNat, WalkFigures, WorstCase};
 }
 pub mod request {
     pub use crate::request::{Base, Made, Request, RequestError, Settled};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use common::{blocks, chance_of, credit, exponential, radius, random_chain, scattered_chain};
 use proptest::prelude::*;
 use veilwalk::analysis::{Origin, OwnWalks, unobserved};
+use veilwalk::guarantee::{Effort, Guarantee};
 use veilwalk::internal::given_walk;
 use veilwalk::internal::guarantee::{block_loss, worst_replacement};
 use veilwalk::internal::mechanism::Workspace;
@@ -359,5 +360,35 @@ fn the_worst_replacement_is_that_of_the_enumeration() {
             changed[found.step - 1] = id(&found.other);
             assert!((block_loss(&blocks, &real, &changed) - oracle).abs() < 1e-9);
         }
+    }
+}
+
+/// One guarantee for both kinds of release, each with the figures it has.
+#[test]
+fn a_guarantee_says_how_states_are_released() {
+    let (model, promise) = (credit(), radius("1", "3.5"));
+    let design = exponential(Distance::Symmetric, "0.5");
+    let steps = Mechanism::new(model.clone(), design, promise).unwrap();
+    let told = |mechanism: &Mechanism| {
+        let guarantee = Guarantee::new(mechanism, Effort::default(), &unwatched).unwrap();
+        let keys = serde_json::to_value(&guarantee).unwrap();
+        (guarantee.of_blocks().is_some(), keys, guarantee.to_string())
+    };
+    let (in_blocks, keys, words) = told(&steps);
+    assert!(!in_blocks && keys["substitution_loss"].is_object() && keys["block"].is_null());
+    assert!(!words.contains("answered up to"), "{words}");
+    for (length, late) in [
+        ("1", "Each step is released by itself."),
+        ("2", "answered up to 1 step late"),
+        ("3", "answered up to 2 steps late"),
+        ("all", "when it is over, as a whole"),
+    ] {
+        let (in_blocks, keys, words) = told(&blocks(&model, design, promise, length));
+        assert!(in_blocks && keys["substitution_loss"].is_null());
+        assert!(keys["rounding_cost"].is_number() && keys["borders"].is_string());
+        assert_eq!(keys["block"].as_u64(), length.parse().ok());
+        assert_eq!(keys["longest_walk"].is_number(), length == "all");
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(late), "{words}");
     }
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use common::{
     blocks, chance_of, credit, exponential, mean_and_error, radius, scattered_chain, state,
 };
-use veilwalk::analysis::{AnalysisEffort, Plan};
-use veilwalk::analysis::{Inquiry, Origin, OwnWalks, Utility, unobserved};
-use veilwalk::internal::block_plan::{BlockFindings, BlockPlan, Exactness};
+use veilwalk::analysis::{
+    AnalysisEffort, Findings, Inquiry, Origin, OwnWalks, Plan, Utility, unobserved,
+};
 use veilwalk::internal::simulate::{Estimate, RealWalks, Simulation, simulate};
 use veilwalk::internal::{given_walk, given_walks};
 use veilwalk::session::Releaser;
@@ -183,11 +183,9 @@ fn one_inquiry_serves_single_steps_and_blocks() {
     assert_eq!(own.longest(), 12);
 
     let plan = Plan { mechanism: &steps, inquiry, effort: AnalysisEffort::SOME };
-    let by_steps = plan.carry_out(&unobserved).unwrap();
-    let plan = BlockPlan { mechanism: &one, inquiry, effort: Exactness::Always };
-    let BlockFindings::Exact(by_blocks) = plan.carry_out(&unobserved).unwrap() else {
-        panic!("exact figures were asked for");
-    };
+    let by_steps = plan.carry_out(&unobserved).unwrap().exact().unwrap();
+    let plan = Plan { mechanism: &one, inquiry, effort: AnalysisEffort::WHATEVER_IT_TAKES };
+    let by_blocks = plan.carry_out(&unobserved).unwrap().exact().unwrap();
     let (a, b) = (&by_steps.utility, &by_blocks.utility);
     assert!((a.mean_distance_nats - b.mean_distance_nats).abs() < 1e-9);
     assert!((a.wrong_state_share - b.wrong_state_share).abs() < 1e-9);
@@ -195,7 +193,7 @@ fn one_inquiry_serves_single_steps_and_blocks() {
         assert!((a.per_step - b.per_step).abs() < 1e-9 && (a.ever - b.ever).abs() < 1e-9);
     }
     // Simulated: as many walks, and figures that agree with the exact ones.
-    for analysis in [&by_steps, &*by_blocks] {
+    for analysis in [&by_steps, &by_blocks] {
         let simulated = analysis.simulated.as_ref().unwrap();
         let Estimate { mean, standard_error } = simulated.mean_distance_nats;
         let exact = analysis.utility.mean_distance_nats;
@@ -203,7 +201,7 @@ fn one_inquiry_serves_single_steps_and_blocks() {
         assert!((mean - exact).abs() < 5.0 * standard_error, "{mean} {exact} {standard_error}");
     }
     // Over the chain's own walks there are no exact figures in blocks.
-    let plan = BlockPlan { mechanism: &one, inquiry: own, effort: Exactness::Always };
+    let plan = Plan { mechanism: &one, inquiry: own, effort: AnalysisEffort::WHATEVER_IT_TAKES };
     let found = plan.carry_out(&unobserved).unwrap();
-    assert!(matches!(found, BlockFindings::Simulated(ref found, _) if found.walks == 2000));
+    assert!(matches!(found, Findings::Simulated { ref simulated, .. } if simulated.walks == 2000));
 }

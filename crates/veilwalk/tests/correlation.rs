@@ -137,7 +137,7 @@ fn setting() -> (Known, [usize; 2], f64) {
     let promise = Promise::within_radius("1".parse().unwrap(), "4".parse().unwrap());
     let cell = Mechanism::new(model.clone(), Preset::Cell.design(), promise).unwrap();
     let guarantee = Guarantee::new(&cell, Effort::default(), &unwatched).unwrap();
-    let example = guarantee.example.unwrap();
+    let example = guarantee.of_steps().unwrap().example.clone().unwrap();
     assert_eq!((&*example.real, &*example.other), ("A", "Baa"));
     let pair = [&example.real, &example.other];
     let pair = pair.map(|label| model.chain().require(label).unwrap().index());

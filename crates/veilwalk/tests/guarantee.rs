@@ -58,13 +58,16 @@ fn known_losses_on_the_credit_chain() {
         assert!(found.vacuous);
         assert_eq!(found.mechanism, name.name());
         assert!((found.smallest_radius_nats.unwrap() - 2.733).abs() < 5e-4);
-        assert!((found.substitution_loss.max - substitution).abs() < 5e-4, "{name}");
-        assert!((found.loss_per_nat.exact - per_nat).abs() < 5e-5, "{name}");
-        assert_eq!(found.loss_per_nat.bound, Some(1.0));
+        assert!(
+            (found.of_steps().unwrap().substitution_loss.max - substitution).abs() < 5e-4,
+            "{name}"
+        );
+        assert!((found.of_steps().unwrap().loss_per_nat.exact - per_nat).abs() < 5e-5, "{name}");
+        assert_eq!(found.of_steps().unwrap().loss_per_nat.bound, Some(1.0));
         assert_eq!((found.covered_states, found.covered_pairs), (0.0, 0));
     }
     let chen = guarantee(&preset(&model, Preset::Chen, "1", "1"));
-    assert_eq!(chen.substitution_loss.max, 1.0);
+    assert_eq!(chen.of_steps().unwrap().substitution_loss.max, 1.0);
     assert!(!chen.vacuous);
     assert_eq!((chen.covered_states, chen.covered_pairs), (1.0, 36));
     assert_eq!((chen.radius_nats, chen.substitutions), (None, Some(1)));
@@ -208,8 +211,9 @@ proptest! {
                     }
                 }
                 let report = Guarantee::from_losses(&mechanism, &losses).unwrap();
-                if let Some(bound) = report.loss_per_nat.bound {
-                    prop_assert!(report.loss_per_nat.exact <= bound * (1.0 + 1e-9) + 1e-10 / least);
+                let told = report.of_steps().unwrap();
+                if let Some(bound) = told.loss_per_nat.bound {
+                    prop_assert!(told.loss_per_nat.exact <= bound * (1.0 + 1e-9) + 1e-10 / least);
                 }
                 if design.distance != Distance::Hamming {
                     prop_assert!(losses.walk.unwrap() <= epsilon * (1.0 + 1e-4) + 1e-9);
@@ -447,7 +451,7 @@ fn a_replacement_that_is_never_possible_is_not_covered() {
     let model = Arc::new(Model::new(builder.build(Default::default()).unwrap().0).unwrap());
     for name in [Preset::Chen, Preset::Sharp] {
         let report = guarantee(&preset(&model, name, "1", "1"));
-        assert_eq!(report.feasible_loss.pairs, 0);
+        assert_eq!(report.of_steps().unwrap().feasible_loss.pairs, 0);
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["feasible_loss"]["max"], serde_json::Value::Null);
         assert_eq!(json["feasible_loss"]["mean"], serde_json::Value::Null);
@@ -455,7 +459,7 @@ fn a_replacement_that_is_never_possible_is_not_covered() {
         let line = text.lines().find(|line| line.contains("keeps the walk possible")).unwrap();
         assert!(line.contains("not covered") && !line.contains("0.0"), "{text}");
         assert!(!text.contains("A loss above epsilon"), "{text}");
-        assert!(report.substitution_loss.max.is_finite());
+        assert!(report.of_steps().unwrap().substitution_loss.max.is_finite());
     }
 }
 
@@ -491,8 +495,15 @@ fn a_single_state() {
     for name in Preset::ALL {
         let mechanism = preset(&model, name, "1", "1");
         let report = guarantee(&mechanism);
-        assert!(report.vacuous && report.suggested_radii.is_none() && report.example.is_none());
-        assert!(report.substitution_loss.max.is_infinite() && report.stays.is_none());
+        assert!(
+            report.vacuous
+                && report.suggested_radii.is_none()
+                && report.of_steps().unwrap().example.is_none()
+        );
+        assert!(
+            report.of_steps().unwrap().substitution_loss.max.is_infinite()
+                && report.stays.is_none()
+        );
         assert!(report.to_string().contains("not covered"), "{report}");
         assert!(report.to_string().contains("EMPTY"));
         assert!(calibrate(&mechanism, Effort::default(), &unwatched).is_err());

@@ -194,11 +194,12 @@ fn a_large_chain_is_released_explained_and_refused_where_tables_are_needed() {
     let promise = Promise::within_radius("3".parse().unwrap(), "1".parse().unwrap());
     let sharp = Mechanism::new(model.clone(), Preset::Sharp.design(), promise).unwrap();
     let guarantee = Guarantee::new(&sharp, Effort::default(), &unwatched).unwrap();
-    assert!(!guarantee.vacuous && guarantee.coverage.is_none());
-    assert_eq!(guarantee.loss_per_nat.bound, Some(3.0));
-    assert_eq!(guarantee.loss_per_nat.exact, 3.0);
-    assert_eq!(guarantee.walk_loss.audited, 3.0);
-    let example = guarantee.example.as_ref().unwrap();
+    let losses = guarantee.of_steps().unwrap();
+    assert!(!guarantee.vacuous && losses.coverage.is_none());
+    assert_eq!(losses.loss_per_nat.bound, Some(3.0));
+    assert_eq!(losses.loss_per_nat.exact, 3.0);
+    assert_eq!(losses.walk_loss.audited, 3.0);
+    let example = losses.example.as_ref().unwrap();
     assert!(example.distance_nats <= 1.0 && example.loss <= 3.0 * example.distance_nats + 1e-9);
     let words = guarantee.to_string();
     assert!(words.contains("too large to compare") && words.contains("not computed"), "{words}");

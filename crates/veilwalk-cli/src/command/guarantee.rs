@@ -7,12 +7,12 @@ use anyhow::Result;
 use serde_json::json;
 use veilwalk::Distance;
 use veilwalk::Watch;
-use veilwalk::guarantee::{BlockGuarantee, Calibrated, Effort, Guarantee};
+use veilwalk::guarantee::{Calibrated, Effort, Guarantee};
 use veilwalk::internal::cell::CellScale;
-use veilwalk::internal::guarantee::{BlockEffort, Coverage};
+use veilwalk::internal::guarantee::Coverage;
 use veilwalk::internal::nats::in_nats;
 use veilwalk::internal::request::Made;
-use veilwalk::mechanism::{BlockLength, Calibration};
+use veilwalk::mechanism::Calibration;
 
 use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs};
 use crate::progress::with_progress;
@@ -45,20 +45,23 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    if let Some(length) = args.block.length()? {
-        return of_blocks(args, length);
-    }
-    let model = args.chain.any_model()?;
-    let chosen = args.mechanism.on(&model)?;
+    let length = args.block.length()?;
+    let model = if length.is_some() { args.chain.model()? } else { args.chain.any_model()? };
+    let chosen = args.mechanism.asked(length)?.on(&model)?;
     let effort = if args.all_pairs { Effort::UNLIMITED } else { Effort::default() };
-    let guarantee = with_progress("comparing states", |watch| {
-        Guarantee::new(&chosen.mechanism, effort, watch)
-    })?;
+    let comparing = if length.is_some() { "comparing blocks" } else { "comparing states" };
+    let mut guarantee =
+        with_progress(comparing, |watch| Guarantee::new(&chosen.mechanism, effort, watch))?;
+    if length.is_some() {
+        guarantee.mechanism.clone_from(&chosen.name);
+    }
     match args.format {
         Format::Json => {
             let mut answer = serde_json::to_value(&guarantee)?;
             answer["mechanism"] = chosen.name.clone().into();
-            answer["calibration"] = serde_json::to_value(chosen.calibrated)?;
+            if length.is_none() {
+                answer["calibration"] = serde_json::to_value(chosen.calibrated)?;
+            }
             if let Some(certificate) = chosen.mechanism.certificate() {
                 if let Some((min, max)) = cell_gains(&chosen)? {
                     answer["calibration"] = json!({ "gain": { "min": min, "max": max } });
@@ -98,24 +101,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// The status: a promise of nothing is not a success.
 fn status(vacuous: bool) -> ExitCode {
     if vacuous { ExitCode::from(1) } else { ExitCode::SUCCESS }
-}
-
-/// What is promised of walks that are released in blocks.
-fn of_blocks(args: &Args, length: BlockLength) -> Result<ExitCode> {
-    let model = args.chain.model()?;
-    let Made { name, mechanism, .. } = args.mechanism.asked(Some(length))?.on(&model)?;
-    let effort = if args.all_pairs { BlockEffort::THOROUGH } else { BlockEffort::default() };
-    let mut guarantee =
-        with_progress("comparing blocks", |watch| BlockGuarantee::new(&mechanism, effort, watch))?;
-    guarantee.mechanism = name;
-    match args.format {
-        Format::Json => {
-            let answer = serde_json::to_value(&guarantee)?;
-            terminal::print(format_args!("{answer:#}"))?;
-        }
-        Format::Text => terminal::print(guarantee.to_string().trim_end())?,
-    }
-    Ok(status(guarantee.vacuous))
 }
 
 /// What an exact calibration gained, and what it gave up.

@@ -4,68 +4,12 @@
 //! released state is no Markov chain, and what rests on it (drift, the long run, the bounds) is left
 //! out.
 
-use thiserror::Error;
-
-use super::plan::{Analysis, Bounds, LeftOut, TypicalFigure};
+use super::plan::{Analysis, Findings, LeftOut, Plan, PlanError, TypicalFigure};
 use super::simulate::{SimulatedUtility, Typical};
-use super::{Inquiry, Observer, Stopped, given_walks};
+use super::{Inquiry, Observer, given_walks};
 use crate::chain::{Chain, StateId};
-use crate::mechanism::{BlockLength, Blocks, Mechanism};
+use crate::mechanism::BlockLength;
 
-/// What to analyze.
-#[derive(Clone, Copy, Debug)]
-pub struct BlockPlan<'a> {
-    /// The mechanism.
-    pub mechanism: &'a Mechanism,
-    /// What is asked.
-    pub inquiry: Inquiry<'a>,
-    /// How much may be spent.
-    pub effort: Exactness,
-}
-
-/// When figures of given walks are exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Exactness {
-    /// Where they take no longer than tens of seconds.
-    #[default]
-    WhereAffordable,
-    /// However long they take, and whatever memory they need.
-    Always,
-}
-
-/// Why there is no analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum BlockPlanError {
-    /// Walks of more steps than were allowed for.
-    #[error(
-        "walks take up to {steps} steps, and releases of whole walks allow for {longest} here; allow \
-         for longer walks"
-    )]
-    TooLong {
-        /// The steps of the longest walk.
-        steps: usize,
-        /// The most that is allowed.
-        longest: u32,
-    },
-    /// Stopped on request.
-    #[error(transparent)]
-    Stopped(#[from] Stopped),
-}
-
-/// What was found.
-#[derive(Clone, Debug, PartialEq)]
-pub enum BlockFindings {
-    /// Exact figures.
-    Exact(Box<Analysis>),
-    /// Simulated ones, and what was left out.
-    Simulated(Box<SimulatedUtility>, Vec<LeftOut>),
-}
-
-/// Transitions passed over, in both directions, for exact figures: tens of seconds.
-const EXACT_WORK: f64 = 2e9;
-/// Bytes for the messages of the longest block.
-const EXACT_BYTES: f64 = 4.0 * (1u64 << 30) as f64;
 /// Transitions passed over for a simulation that nobody gave a number of walks for.
 const SIMULATED_WORK: f64 = 5e8;
 
@@ -78,29 +22,26 @@ pub fn affordable_walks(chain: &Chain, steps: usize) -> u64 {
     ((SIMULATED_WORK / each) as u64).clamp(50, 2000)
 }
 
-impl BlockPlan<'_> {
-    /// Computes all of it, or simulates what cannot be computed.
-    ///
-    /// # Errors
-    ///
-    /// If a walk is too long to be released as a whole, or the observer stops it.
-    ///
-    /// # Panics
-    ///
-    /// If a real walk is empty.
-    pub fn carry_out(&self, observer: Observer<'_>) -> Result<BlockFindings, BlockPlanError> {
+impl Plan<'_> {
+    /// What a plan for releases in blocks finds: exact figures for given walks where that is affordable,
+    /// and simulated ones elsewhere.
+    pub(super) fn in_blocks(
+        &self,
+        length: BlockLength,
+        observer: Observer<'_>,
+    ) -> Result<Findings, PlanError> {
         let steps = self.inquiry.longest();
-        if let Some(BlockLength::Whole { longest }) = self.length()
+        if let BlockLength::Whole { longest } = length
             && steps > longest.get() as usize
         {
-            return Err(BlockPlanError::TooLong { steps, longest: longest.get() });
+            return Err(PlanError::TooLong { steps, longest: longest.get() });
         }
         let mut left_out = vec![LeftOut {
             what: "drift, the long run and the bounds",
             why: "they speak of mechanisms that release one state at a time".to_owned(),
         }];
         match self.inquiry.real {
-            Some(walks) if self.affords_exact(walks) => {
+            Some(walks) if self.affords_exact(walks, length) => {
                 let Inquiry { start, levels, simulate, .. } = self.inquiry;
                 let utility = given_walks::utility(self.mechanism, walks, start, levels, observer)?;
                 let simulated = simulate.map(|count| self.simulated(count, observer));
@@ -112,17 +53,8 @@ impl BlockPlan<'_> {
                         why: "in blocks they are known by simulation only; ask for one".to_owned(),
                     });
                 }
-                Ok(BlockFindings::Exact(Box::new(Analysis {
-                    utility,
-                    typical,
-                    simulated,
-                    drift: None,
-                    long_run: None,
-                    second_eigenvalue: None,
-                    mixing: None,
-                    bounds: Bounds::default(),
-                    left_out,
-                })))
+                let main = Analysis::of(utility, left_out);
+                Ok(Findings::Exact(Box::new(Analysis { typical, simulated, ..main })))
             }
             real => {
                 left_out.push(LeftOut {
@@ -137,29 +69,19 @@ impl BlockPlan<'_> {
                 });
                 let count = self.inquiry.simulate.unwrap_or_else(|| self.walks());
                 let simulated = self.simulated(count, observer)?;
-                Ok(BlockFindings::Simulated(Box::new(simulated), left_out))
+                Ok(Findings::Simulated { simulated: Box::new(simulated), left_out })
             }
         }
     }
 
-    fn length(&self) -> Option<BlockLength> {
-        self.mechanism.blocks().map(Blocks::length)
-    }
-
-    fn simulated(&self, walks: u64, observer: Observer<'_>) -> Result<SimulatedUtility, Stopped> {
-        self.inquiry.simulated(self.mechanism, walks, observer)
-    }
-
-    fn affords_exact(&self, walks: &[Vec<StateId>]) -> bool {
+    fn affords_exact(&self, walks: &[Vec<StateId>], length: BlockLength) -> bool {
         let chain = self.mechanism.model().chain();
         let passes = (2 + self.inquiry.levels.len()) as f64;
-        let most = self.length().map_or(1, |length| length.most_steps().get() as usize);
-        let block = self.inquiry.longest().min(most);
+        let block = self.inquiry.longest().min(length.most_steps().get() as usize);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let bytes = (block * chain.len() * size_of::<f64>() * threads) as f64;
-        self.effort == Exactness::Always
-            || (passes * steps_of(walks) as f64 * chain.transitions() as f64 <= EXACT_WORK
-                && bytes <= EXACT_BYTES)
+        let work = passes * steps_of(walks) as f64 * chain.transitions() as f64;
+        self.effort.affords_blocks(work, bytes)
     }
 
     /// How many walks to simulate; with several real ones, releases of each, and no fewer than ten.

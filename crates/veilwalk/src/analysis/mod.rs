@@ -53,7 +53,7 @@ pub use figures::Utility;
 pub use inquiry::Inquiry;
 pub use levels::usual_levels;
 pub use own_walks::OwnWalks;
-pub use plan::{Analysis, AnalysisEffort, Plan, PlanError};
+pub use plan::{Analysis, AnalysisEffort, Findings, Plan, PlanError};
 pub use progress::{Observer, Progress, Stage, Stopped, unobserved};
 pub use tune::{Aim, AimError, Question, Ranking, TuneError, tune};
 

@@ -45,6 +45,17 @@ pub enum PlanError {
         /// How much memory.
         memory: String,
     },
+    /// Walks of more steps than releases of whole walks were allowed for.
+    #[error(
+        "walks take up to {steps} steps, and releases of whole walks allow for {longest} here; allow \
+         for longer walks"
+    )]
+    TooLong {
+        /// The steps of the longest walk.
+        steps: usize,
+        /// The most that is allowed.
+        longest: u32,
+    },
     /// The long run has no figures.
     #[error(transparent)]
     LongRun(#[from] LongRunError),
@@ -63,7 +74,9 @@ pub struct AnalysisEffort {
     /// Multiplications for the exact mixing time.
     mixing: f64,
     typical: Spending,
-    /// Bytes for laws of the pair.
+    /// Transitions passed over, in both directions, for exact figures in blocks.
+    blocks: f64,
+    /// Bytes for laws of the pair, or for the messages of the longest block.
     bytes: f64,
 }
 
@@ -74,6 +87,7 @@ impl AnalysisEffort {
         sweeps: 5_000,
         mixing: 2e9,
         typical: Spending { operations: 1e9, numbers: 1 << 26 },
+        blocks: 2e9,
         bytes: 4.0 * (1u64 << 30) as f64,
     };
 
@@ -83,8 +97,13 @@ impl AnalysisEffort {
         sweeps: 100_000,
         mixing: 1e18,
         typical: Spending { operations: 1e12, numbers: 1 << 28 },
+        blocks: f64::INFINITY,
         bytes: f64::INFINITY,
     };
+
+    pub(super) fn affords_blocks(&self, transitions: f64, bytes: f64) -> bool {
+        transitions <= self.blocks && bytes <= self.bytes
+    }
 }
 
 /// Fewer sweeps than this seldom settle anything.
@@ -93,6 +112,32 @@ const FEWEST_SWEEPS: usize = 100;
 const WITHOUT_STORED_KERNELS: f64 = 30.0;
 /// Walks that are simulated where an enclosure is not affordable.
 const FALLBACK_WALKS: u64 = 10_000;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Findings {
+    /// Exact figures.
+    Exact(Box<Analysis>),
+    /// In blocks, simulated ones where exact ones cannot be had.
+    Simulated {
+        /// The figures.
+        simulated: Box<SimulatedUtility>,
+        /// What was not computed.
+        left_out: Vec<LeftOut>,
+    },
+}
+
+impl Findings {
+    /// The exact figures, if there are any.
+    #[must_use]
+    pub fn exact(self) -> Option<Analysis> {
+        match self {
+            Self::Exact(analysis) => Some(*analysis),
+            Self::Simulated { .. } => None,
+        }
+    }
+}
 
 /// Everything that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -117,6 +162,23 @@ pub struct Analysis {
     pub bounds: Bounds,
     /// What was not computed.
     pub left_out: Vec<LeftOut>,
+}
+
+impl Analysis {
+    /// The main figures, and nothing else so far.
+    pub(super) fn of(utility: Utility, left_out: Vec<LeftOut>) -> Self {
+        Self {
+            utility,
+            typical: Vec::new(),
+            simulated: None,
+            drift: None,
+            long_run: None,
+            second_eigenvalue: None,
+            mixing: None,
+            bounds: Bounds::default(),
+            left_out,
+        }
+    }
 }
 
 /// Mixing times of the real chain and of the pair.
@@ -219,12 +281,25 @@ pub struct LeftOut {
 const ASK_FOR_MORE: &str = "a thorough analysis computes it";
 
 impl Plan<'_> {
-    /// Computes what can be afforded. How far it is, is told to the observer stage by stage.
+    /// Computes what can be afforded, and simulates the main figures where they cannot be computed,
+    /// which happens in blocks only. How far it is, is told to the observer stage by stage.
     ///
     /// # Errors
     ///
-    /// If the pair of walks does not fit into memory, or the observer stops it.
-    pub fn carry_out(&self, observer: Observer<'_>) -> Result<Analysis, PlanError> {
+    /// If the pair of walks does not fit into memory, a walk is too long to be released as a whole, or
+    /// the observer stops it.
+    ///
+    /// # Panics
+    ///
+    /// If a real walk is empty.
+    pub fn carry_out(&self, observer: Observer<'_>) -> Result<Findings, PlanError> {
+        match self.mechanism.blocks() {
+            Some(blocks) => self.in_blocks(blocks.length(), observer),
+            None => Ok(Findings::Exact(Box::new(self.step_by_step(observer)?))),
+        }
+    }
+
+    fn step_by_step(&self, observer: Observer<'_>) -> Result<Analysis, PlanError> {
         let mut left_out = Vec::new();
         let (pair, utility) = match self.inquiry.real {
             None => {
@@ -249,17 +324,7 @@ impl Plan<'_> {
                 (pair, utility)
             }
         };
-        let mut analysis = Analysis {
-            utility,
-            typical: Vec::new(),
-            simulated: None,
-            drift: None,
-            long_run: None,
-            second_eigenvalue: None,
-            mixing: None,
-            bounds: Bounds::default(),
-            left_out,
-        };
+        let mut analysis = Analysis::of(utility, left_out);
         if let Some(pair) = &pair {
             self.of_the_pair(pair, &mut analysis, observer)?;
         }
@@ -456,7 +521,11 @@ impl Plan<'_> {
         Ok(())
     }
 
-    fn simulated(&self, walks: u64, observer: Observer<'_>) -> Result<SimulatedUtility, Stopped> {
+    pub(super) fn simulated(
+        &self,
+        walks: u64,
+        observer: Observer<'_>,
+    ) -> Result<SimulatedUtility, Stopped> {
         self.inquiry.simulated(self.mechanism, walks, observer)
     }
 

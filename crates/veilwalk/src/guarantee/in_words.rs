@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use super::cover::{SuggestedRadii, percent_down, radius_reaching};
+use super::block_losses::BlockLosses;
+use super::cover::{percent_down, radius_reaching};
 use super::example::{Covered, Example};
-use super::loss::{Coverage, FigureKind};
-use super::report::{Alternatives, Guarantee, LossFigures, Release, ScaleInForce};
-use super::stay::Stays;
+use super::report::{Guarantee, LossReport, ScaleInForce};
 use crate::nats::in_nats;
 use crate::rounding::shown_up;
 
@@ -14,50 +13,42 @@ const WIDTH: usize = 96;
 
 impl fmt::Display for Guarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let promised = Promised {
-            mechanism: &self.mechanism,
-            epsilon: self.epsilon,
-            radius_nats: self.radius_nats,
-            substitutions: self.substitutions,
-            states: self.states,
-            vacuous: self.vacuous,
-            suggested_radii: self.suggested_radii,
-        };
-        paragraph(f, &promised.promise())?;
-        paragraph(f, &promised.meaning())?;
-        if let Some(example) = &self.example {
-            paragraph(f, &example.sentence())?;
-        }
-        promised.limits(f, self.stays)?;
-        let scale = match self.scale {
-            ScaleInForce::Uniform(scale) => format!("{scale:.7}"),
-            ScaleInForce::PerState { min, max } => {
-                format!("{min:.7} to {max:.7}, by the last released state")
+        paragraph(f, &self.promise())?;
+        match &self.losses {
+            LossReport::Steps(losses) => {
+                paragraph(f, &self.meaning())?;
+                if let Some(example) = &losses.example {
+                    paragraph(f, &example.sentence())?;
+                }
             }
-        };
-        let covered = (self.covered_states, self.covered_pairs);
-        cover_lines(f, self.states, covered, self.alternatives, &scale)?;
-        self.loss_lines(f)?;
-        if !self.vacuous {
-            release_lines(f, &self.releases)?;
+            LossReport::Blocks(losses) => {
+                paragraph(f, &losses.delay())?;
+                paragraph(f, &self.meaning())?;
+            }
         }
-        radius_lines(f, self.radius_nats.and(self.suggested_radii))
+        // An empty promise says nothing at all, so there is nothing that it does not say.
+        if let Some(stays) = self.stays.filter(|_| !self.vacuous) {
+            paragraph(f, &stays.in_words(self.substitutions))?;
+            paragraph(f, CORRELATED)?;
+        }
+        self.cover_lines(f)?;
+        match &self.losses {
+            LossReport::Steps(losses) => self.step_loss_lines(losses, f)?,
+            LossReport::Blocks(losses) => self.block_loss_lines(losses, f)?,
+        }
+        if !self.vacuous {
+            self.release_lines(f)?;
+        }
+        self.radius_lines(f)
     }
 }
 
-/// What is promised, whatever keeps it.
-pub(super) struct Promised<'a> {
-    pub(super) mechanism: &'a str,
-    pub(super) epsilon: f64,
-    pub(super) radius_nats: Option<f64>,
-    pub(super) substitutions: Option<u32>,
-    pub(super) states: usize,
-    pub(super) vacuous: bool,
-    pub(super) suggested_radii: Option<SuggestedRadii>,
-}
+const CORRELATED: &str = "Factors compare two walks that are given in full. They do not bound what \
+     somebody who knows the chain learns about a single state: states of a walk are correlated, and \
+     each released state tells about those before and after it, too.";
 
-impl Promised<'_> {
-    pub(super) fn promise(&self) -> String {
+impl Guarantee {
+    fn promise(&self) -> String {
         let unit = match (self.radius_nats, self.substitutions) {
             (Some(radius), _) => format!("within a radius of {}", in_nats(radius)),
             (_, Some(1)) => "for one replaced state".to_owned(),
@@ -67,7 +58,7 @@ impl Promised<'_> {
         format!("{mechanism}: epsilon {epsilon} {unit}, on a chain of {states} states.")
     }
 
-    pub(super) fn meaning(&self) -> String {
+    fn meaning(&self) -> String {
         let factor = factor_words(self.epsilon.exp());
         match self.radius_nats {
             Some(radius) if self.vacuous => format!(
@@ -104,135 +95,65 @@ impl Promised<'_> {
         }
     }
 
-    /// What the promise does not say; nothing of an empty one, which says nothing at all.
-    pub(super) fn limits(&self, f: &mut fmt::Formatter<'_>, stays: Option<Stays>) -> fmt::Result {
-        let Some(stays) = stays.filter(|_| !self.vacuous) else { return Ok(()) };
-        paragraph(f, &stays.in_words(self.substitutions))?;
-        paragraph(f, CORRELATED)
-    }
-}
-
-const CORRELATED: &str = "Factors compare two walks that are given in full. They do not bound what \
-     somebody who knows the chain learns about a single state: states of a walk are correlated, and \
-     each released state tells about those before and after it, too.";
-
-pub(super) fn cover_lines(
-    f: &mut fmt::Formatter<'_>,
-    states: usize,
-    (covered_states, covered_pairs): (f64, u64),
-    alternatives: Alternatives,
-    scale: &str,
-) -> fmt::Result {
-    let all_pairs = states as u64 * (states as u64 - 1) / 2;
-    writeln!(f, "Who is covered")?;
-    let covered = (covered_states * states as f64).round() as usize;
-    let share = format!("{covered} of {states} ({} %)", percent_down(covered, states));
-    line(f, "states with an alternative", &share)?;
-    line(f, "pairs of states", &format!("{covered_pairs} of {all_pairs}"))?;
-    let typical = format!("{}, mean {:.1}", alternatives.median, alternatives.mean);
-    line(f, "alternatives of a typical state", &typical)?;
-    line(f, "scale", scale)?;
-    writeln!(f)
-}
-
-impl Guarantee {
-    fn loss_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "Loss of replacing one state{:>26}{:>12}", "worst", "mean")?;
-        let rows = [
-            ("by a neighbour", &self.neighbour_loss),
-            ("by one that keeps the walk possible", &self.feasible_loss),
-            ("by any other", &self.substitution_loss),
-        ];
-        for (name, loss) in rows {
-            let LossFigures { max, mean, pairs, figures, .. } = loss;
-            let outside = beyond_radius(self.radius_nats, self.epsilon, *max);
-            let note = match (figures, outside) {
-                _ if self.coverage.is_none() && max.is_infinite() => {
-                    writeln!(f, "  {name:<37}{:>14}", "not computed")?;
-                    continue;
-                }
-                _ if self.coverage.is_some() && *pairs == 0 => {
-                    writeln!(f, "  {name:<37}{:>14}  (no such pair)", "not covered")?;
-                    continue;
-                }
-                (FigureKind::Exact, None) => "",
-                (FigureKind::Exact, Some(_)) => "  (beyond the radius)",
-                (FigureKind::UpperBound, None) => "  (bounds)",
-                (FigureKind::UpperBound, Some(_)) => "  (bounds, beyond the radius)",
-            };
-            let (max, mean) = (shown_up(*max, 4), shown_up(*mean, 4));
-            writeln!(f, "  {name:<37}{max:>14}{mean:>12}{note}")?;
-        }
-        let per_nat = shown_up(self.loss_per_nat.exact, 4);
-        writeln!(f, "  {:<37}{per_nat:>14}", "per nat, any pair")?;
-        if let Some(within) = self.loss_per_nat.within_radius.filter(|_| !self.vacuous) {
-            writeln!(f, "  {:<37}{:>14}", "per nat, within the radius", shown_up(within, 4))?;
-        }
-        if let Some(bound) = self.loss_per_nat.bound {
-            writeln!(f, "  {:<37}{:>14}", "per nat, bound for this scale", shown_up(bound, 4))?;
-        }
-        // Of an empty promise there is nothing to tell.
-        if !self.vacuous {
-            let walk = shown_up(self.walk_loss.audited, 4);
-            let promised = self.walk_loss.promised;
-            writeln!(f, "  {:<37}{walk:>14}  of {promised} promised", "two whole walks")?;
-        }
-        let compared = match self.coverage {
-            None => {
-                "The chain is too large to compare its states; these are the bounds that are proven. \
-                 Figures are rounded up."
-            }
-            Some(Coverage::AllPairs) => "Every two states were compared. Figures are rounded up.",
-            Some(Coverage::TransitionsOnly) => {
-                "The ends of all transitions were compared; what is marked as bounds follows from \
-                 them. Figures are rounded up."
+    fn cover_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { states, alternatives, .. } = *self;
+        let all_pairs = states as u64 * (states as u64 - 1) / 2;
+        writeln!(f, "Who is covered")?;
+        let covered = (self.covered_states * states as f64).round() as usize;
+        let share = format!("{covered} of {states} ({} %)", percent_down(covered, states));
+        line(f, "states with an alternative", &share)?;
+        line(f, "pairs of states", &format!("{} of {all_pairs}", self.covered_pairs))?;
+        let typical = format!("{}, mean {:.1}", alternatives.median, alternatives.mean);
+        line(f, "alternatives of a typical state", &typical)?;
+        let scale = match self.scale {
+            ScaleInForce::Uniform(scale) => format!("{scale:.7}"),
+            ScaleInForce::PerState { min, max } => {
+                format!("{min:.7} to {max:.7}, by the last released state")
             }
         };
-        wrapped(f, compared, "  ")?;
-        let known = rows.iter().map(|(_, loss)| loss.max).filter(|max| max.is_finite());
-        let worst = known.fold(0.0, f64::max);
-        if let Some(words) = beyond_radius(self.radius_nats, self.epsilon, worst) {
-            wrapped(f, &words, "  ")?;
+        line(f, "scale", &scale)?;
+        writeln!(f)
+    }
+
+    fn release_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "One person's walks and releases add up")?;
+        for release in &self.releases {
+            let times = match release.times {
+                1 => "one walk, released once".to_owned(),
+                times => format!("{times} walks, or one {times} times"),
+            };
+            line(f, &times, &format!("epsilon {}", release.epsilon))?;
         }
         writeln!(f)
     }
+
+    fn radius_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(radii) = self.radius_nats.and(self.suggested_radii) else { return Ok(()) };
+        writeln!(f, "Radii worth choosing, in nats")?;
+        for (name, nats) in radii.list() {
+            line(f, name, &radius_reaching(nats).to_string())?;
+        }
+        Ok(())
+    }
 }
 
-/// What is to be said of a loss that is above epsilon; none if it is not. States within the radius
-/// never lose more, so such a loss is always one of states that are farther apart.
-pub(super) fn beyond_radius(radius: Option<f64>, epsilon: f64, loss: f64) -> Option<String> {
-    // Losses are rounded up, and one that uses up epsilon is not above it.
-    let above = loss > epsilon * (1.0 + 1e-9);
-    let radius = radius.filter(|_| above)?;
-    Some(format!(
-        "A loss above epsilon {epsilon} is one of states that are farther apart than the radius of {}, \
-         which the promise does not cover.",
-        in_nats(radius)
-    ))
-}
-
-pub(super) fn release_lines(f: &mut fmt::Formatter<'_>, releases: &[Release]) -> fmt::Result {
-    writeln!(f, "One person's walks and releases add up")?;
-    for release in releases {
-        let times = match release.times {
-            1 => "one walk, released once".to_owned(),
-            times => format!("{times} walks, or one {times} times"),
+impl BlockLosses {
+    fn delay(&self) -> String {
+        let what = match self.block {
+            Some(1) => "Each step is released by itself.".to_owned(),
+            Some(steps) => format!(
+                "Steps are released {steps} at a time, so that a state is answered up to {} \
+                 late. The guarantee is the same as without the delay.",
+                steps_in_words(steps as usize - 1)
+            ),
+            None => format!(
+                "A walk is released when it is over, as a whole. It may have up to {} steps; longer \
+                 ones are refused. The guarantee is the same as one step at a time.",
+                self.longest_walk.unwrap_or(0)
+            ),
         };
-        line(f, &times, &format!("epsilon {}", release.epsilon))?;
+        if self.block == Some(1) { what } else { format!("{what} {}", self.borders) }
     }
-    writeln!(f)
-}
-
-pub(super) fn radius_lines(
-    f: &mut fmt::Formatter<'_>,
-    radii: Option<SuggestedRadii>,
-) -> fmt::Result {
-    let Some(radii) = radii else { return Ok(()) };
-    writeln!(f, "Radii worth choosing, in nats")?;
-    for (name, nats) in radii.list() {
-        line(f, name, &radius_reaching(nats).to_string())?;
-    }
-    Ok(())
 }
 
 impl Example {
@@ -300,4 +221,8 @@ pub(super) fn wrapped(f: &mut fmt::Formatter<'_>, text: &str, indent: &str) -> f
         }
     }
     writeln!(f)
+}
+
+pub(super) fn steps_in_words(steps: usize) -> String {
+    if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") }
 }

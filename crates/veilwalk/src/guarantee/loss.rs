@@ -49,25 +49,33 @@ pub enum FigureKind {
     UpperBound,
 }
 
-/// How much work may be spent: comparisons of two probabilities, about a nanosecond each.
+/// How much work may be spent: comparisons of two probabilities, about a nanosecond each, and in blocks
+/// exponentials, about ten each.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct Effort(f64);
+pub struct Effort {
+    comparisons: f64,
+    exponentials: f64,
+}
 
 impl Effort {
-    /// Whatever it takes.
-    pub const UNLIMITED: Self = Self(f64::INFINITY);
+    /// Whatever it takes to compare all pairs of states; in blocks, a few minutes.
+    pub const UNLIMITED: Self = Self { comparisons: f64::INFINITY, exponentials: 2e10 };
     /// Transitions only, however small the chain.
-    pub const LEAST: Self = Self(0.0);
+    pub const LEAST: Self = Self { comparisons: 0.0, exponentials: 0.0 };
 
-    /// At most this many comparisons.
+    /// At most this many comparisons, or exponentials in blocks.
     #[must_use]
     pub const fn comparisons(count: u64) -> Self {
-        Self(count as f64)
+        Self { comparisons: count as f64, exponentials: count as f64 }
     }
 
     /// Whether comparing this many pairs is within it.
     pub(super) fn affords(self, mechanism: &Mechanism, pairs: usize) -> bool {
-        work(mechanism, pairs) <= self.0
+        work(mechanism, pairs) <= self.comparisons
+    }
+
+    pub(super) fn affords_exponentials(self, count: f64) -> bool {
+        count <= self.exponentials
     }
 
     /// What an audit with this effort would cover.
@@ -82,9 +90,9 @@ impl Effort {
 }
 
 impl Default for Effort {
-    /// A hundred thousand million comparisons: under a minute on two cores.
+    /// A hundred thousand million comparisons: under a minute on two cores. In blocks, a second or two.
     fn default() -> Self {
-        Self(1e11)
+        Self { comparisons: 1e11, exponentials: 1e8 }
     }
 }
 

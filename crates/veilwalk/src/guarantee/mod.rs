@@ -18,7 +18,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod block;
-pub(crate) mod block_report;
+mod block_losses;
 pub mod calibrate;
 pub(crate) mod certificate;
 mod confidence;
@@ -27,6 +27,7 @@ mod example;
 mod in_words;
 pub(crate) mod loss;
 mod loss_collectors;
+mod loss_words;
 mod pair_losses;
 mod pairs;
 mod paths;
@@ -34,18 +35,19 @@ mod price;
 pub(crate) mod report;
 mod running_loss;
 mod stay;
+pub(crate) mod step_losses;
 mod walk_loss;
 
 pub use audit::{AuditPlan, AuditReport, Verdict, audit};
-
-pub use block_report::BlockGuarantee;
+pub use block_losses::BlockLosses;
 pub use calibrate::{Calibrated, CalibrationError, calibrate};
 pub(crate) use certificate::{CertificateError, ModelError};
 pub use cover::Cover;
 pub use loss::{Effort, PairLoss, pair_loss};
 pub(crate) use loss::{FigureKind, audited_loss};
 pub use price::Price;
-pub use report::{Guarantee, GuaranteeError};
+pub use report::{Guarantee, GuaranteeError, LossReport};
 pub use stay::Stays;
+pub use step_losses::StepLosses;
 
 use crate::watch::{Cancelled, Watch, report_progress, unwatched};

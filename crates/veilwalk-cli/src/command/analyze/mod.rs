@@ -9,7 +9,6 @@ use anyhow::{Result, bail};
 use veilwalk::analysis::{AnalysisEffort, Plan};
 use veilwalk::analysis::{Inquiry, usual_levels};
 use veilwalk::guarantee::Cover;
-use veilwalk::internal::block_plan::{BlockFindings as Found, BlockPlan, Exactness};
 use veilwalk::internal::nats::in_nats;
 use veilwalk::mechanism::BlockLength;
 use veilwalk::{Model, Promise, Start};
@@ -112,51 +111,22 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         simulate: args.simulate,
         seed: args.seed,
     };
-    let (name, promise, found) = match length {
-        Some(length) => {
-            let chosen = asked.on(&model)?;
-            let plan = BlockPlan {
-                mechanism: &chosen.mechanism,
-                inquiry,
-                effort: match args.thorough {
-                    true => Exactness::Always,
-                    false => Exactness::WhereAffordable,
-                },
-            };
-            let whose = if real.is_some() { "the walks of --real" } else { "the walks" };
-            refuse_too_long(length, inquiry.longest(), whose)?;
-            let found = observed_stages(|observer| plan.carry_out(observer))?;
-            (chosen.name, chosen.promise, found)
-        }
-        None => {
-            let chosen = asked.on(&model)?;
-            let plan = Plan {
-                mechanism: &chosen.mechanism,
-                inquiry,
-                effort: if args.thorough {
-                    AnalysisEffort::WHATEVER_IT_TAKES
-                } else {
-                    AnalysisEffort::SOME
-                },
-            };
-            let analysis = observed_stages(|observer| plan.carry_out(observer))?;
-            (chosen.name, chosen.promise, Found::Exact(Box::new(analysis)))
-        }
-    };
-    let subject = args.subject(&model, name, promise, length, start, real);
-    match (args.format, &found) {
-        (Format::Json, Found::Exact(analysis)) => {
-            let answer = json::answer(&subject, analysis, args.by_step)?;
+    let chosen = asked.on(&model)?;
+    if let Some(length) = length {
+        let whose = if real.is_some() { "the walks of --real" } else { "the walks" };
+        refuse_too_long(length, inquiry.longest(), whose)?;
+    }
+    let effort =
+        if args.thorough { AnalysisEffort::WHATEVER_IT_TAKES } else { AnalysisEffort::SOME };
+    let plan = Plan { mechanism: &chosen.mechanism, inquiry, effort };
+    let found = observed_stages(|observer| plan.carry_out(observer))?;
+    let subject = args.subject(&model, chosen.name, chosen.promise, length, start, real);
+    match args.format {
+        Format::Json => {
+            let answer = json::answer(&subject, &found, args.by_step)?;
             terminal::print(format_args!("{answer:#}"))
         }
-        (Format::Json, Found::Simulated(simulated, left_out)) => {
-            let answer = json::simulated_answer(&subject, simulated, left_out, args.by_step)?;
-            terminal::print(format_args!("{answer:#}"))
-        }
-        (Format::Text, Found::Exact(analysis)) => terminal::print(text::page(&subject, analysis)),
-        (Format::Text, Found::Simulated(simulated, left_out)) => {
-            terminal::print(text::simulated_page(&subject, simulated, left_out))
-        }
+        Format::Text => terminal::print(text::page(&subject, &found)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table};
-use veilwalk::analysis::Analysis;
+use veilwalk::analysis::{Analysis, Findings};
 use veilwalk::internal::long_run::{Convergence, MixingKind, MixingTime};
 use veilwalk::internal::nats::in_nats;
 use veilwalk::internal::plan::{LeftOut, TypicalFigure};
@@ -15,29 +15,25 @@ use crate::args::{blocks_in_words, counted, thousands};
 use crate::terminal;
 
 /// The whole text.
-pub(super) fn page(subject: &Subject, analysis: &Analysis) -> String {
+pub(super) fn page(subject: &Subject, found: &Findings) -> String {
     let mut page = Page::about(subject);
-    page.closeness(analysis);
-    page.entropy(subject, analysis);
-    page.exceedance(analysis);
-    page.typical(analysis);
-    page.drift(analysis);
-    page.long_run(analysis);
-    page.bounds(analysis);
-    page.simulated(analysis);
-    page.left_out(&analysis.left_out);
-    page.0.trim_end().to_owned()
-}
-
-/// The whole text where nothing is exact.
-pub(super) fn simulated_page(
-    subject: &Subject,
-    simulated: &SimulatedUtility,
-    left_out: &[LeftOut],
-) -> String {
-    let mut page = Page::about(subject);
-    page.estimates(simulated);
-    page.left_out(left_out);
+    match found {
+        Findings::Exact(analysis) => {
+            page.closeness(analysis);
+            page.entropy(subject, analysis);
+            page.exceedance(analysis);
+            page.typical(analysis);
+            page.drift(analysis);
+            page.long_run(analysis);
+            page.bounds(analysis);
+            page.simulated(analysis);
+            page.left_out(&analysis.left_out);
+        }
+        Findings::Simulated { simulated, left_out } => {
+            page.estimates(simulated);
+            page.left_out(left_out);
+        }
+    }
     page.0.trim_end().to_owned()
 }
 

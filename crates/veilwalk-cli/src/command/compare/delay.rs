@@ -9,7 +9,7 @@ use comfy_table::CellAlignment;
 use serde_json::{Value, json};
 use veilwalk::analysis::Comparison;
 use veilwalk::guarantee::Cover;
-use veilwalk::internal::block_plan::affordable_walks;
+use veilwalk::internal::plan::affordable_walks;
 use veilwalk::internal::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
 use veilwalk::mechanism::{BlockLength, Unit};
 use veilwalk::{Design, Mechanism, Preset, Promise, Rule};
