@@ -28,9 +28,7 @@ def label_text(value: object) -> str:
         kind = type(value).__name__
         raise ChainError(f"a label of type {kind}; a state is labelled by a string or an integer")
     if not is_unicode(text):
-        raise ChainError(
-            f"the label {text!r} is not Unicode; a state is labelled by a string or an integer"
-        )
+        raise ChainError(f"the label {text!r} is not Unicode; a state is labelled by a string or an integer")
     return text
 
 

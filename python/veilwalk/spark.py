@@ -141,9 +141,7 @@ def _check_types(df: DataFrame, trajectory: str, step: str | None, state: str) -
         if name == state and isinstance(kind, types.ArrayType):
             kind = kind.elementType
         if not isinstance(kind, (types.StringType, *whole)):
-            raise WalkError(
-                f"column {name!r}: the type is {kind.simpleString()}; give strings or integers"
-            )
+            raise WalkError(f"column {name!r}: the type is {kind.simpleString()}; give strings or integers")
     if step is not None:
         times = (types.TimestampType, types.TimestampNTZType, types.DateType)
         if not isinstance(named[step], whole + times):

@@ -54,7 +54,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| terminal::usage(&error));
-    veilwalk::word_remedies(remedy::as_flag);
+    veilwalk::error::word_remedies(remedy::as_flag);
     progress::listen();
     let outcome = match cli.command {
         Command::Demo(args) => command::demo::run(&args),

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, anyhow};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use veilwalk::analysis::{Observer, Progress};
 
 use veilwalk_io::{ReleaseProgress, ReleaseStage, remove_unfinished_files};
 
 use crate::{args, terminal};
+use veilwalk::{Progress, Watch};
 
 /// The status of a program that Ctrl-C has ended, as shells have it.
 pub(crate) const STOPPED: u8 = 130;
@@ -95,11 +95,8 @@ fn leave() -> ! {
 }
 
 /// Runs long work under a bar with this label.
-pub(crate) fn with_progress<T>(
-    label: &str,
-    work: impl FnOnce(&(dyn Fn(f64) -> ControlFlow<()> + Sync)) -> T,
-) -> T {
-    with_labelled_progress(|tell| work(&|done| tell(label, done)))
+pub(crate) fn with_progress<T>(label: &str, work: impl FnOnce(Watch<'_>) -> T) -> T {
+    with_labelled_progress(|tell| work(&|progress: Progress| tell(label, progress.share)))
 }
 
 /// The same for work that says itself what it is at.
@@ -234,19 +231,10 @@ impl Showing {
     }
 }
 
-/// The same for one stage of an analysis.
-pub(crate) fn observed<T>(label: &str, work: impl FnOnce(Observer<'_>) -> T) -> T {
-    with_progress(label, |watch| {
-        work(&|progress: Progress| watch(progress.done as f64 / progress.total.max(1) as f64))
-    })
-}
-
 /// The same for a whole analysis, which says what stage it is at.
-pub(crate) fn observed_stages<T>(work: impl FnOnce(Observer<'_>) -> T) -> T {
+pub(crate) fn with_stages<T>(work: impl FnOnce(Watch<'_>) -> T) -> T {
     with_labelled_progress(|tell| {
-        work(&|progress: Progress| {
-            tell(&progress.stage.to_string(), progress.done as f64 / progress.total.max(1) as f64)
-        })
+        work(&|progress: Progress| tell(&progress.stage.to_string(), progress.share))
     })
 }
 

@@ -1,6 +1,6 @@
 //! What helps against an error, in flags.
 
-use veilwalk::Remedy;
+use veilwalk::error::Remedy;
 
 pub(crate) fn as_flag(remedy: Remedy) -> &'static str {
     match remedy {
@@ -15,13 +15,12 @@ pub(crate) fn as_flag(remedy: Remedy) -> &'static str {
         Remedy::TrajectoryColumn => "--trajectory-column",
         Remedy::StateColumn => "--state-column",
         Remedy::KeepColumns => "--keep",
-        Remedy::NotGrouped => "--grouped",
+        Remedy::Grouped => "--grouped",
         Remedy::Radius => "--radius",
         Remedy::Substitutions => "--substitutions 1 (or more)",
         Remedy::Rule => "--rule",
         Remedy::ExactScale => "--calibrate exact",
         Remedy::Blocks => "--block",
-        Remedy::AllowVacuous => "--allow-vacuous",
         _ => "another setting (see --help)",
     }
 }

@@ -83,8 +83,8 @@ pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput, remove_unfinished_files};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
-    Charge, Grouping, NewWalk, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage, Tally,
-    UnknownStates, WalkInput, WalkRelease, Watch, release_rows,
+    Charge, Grouping, NewWalk, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage,
+    ReleaseWatch, Tally, UnknownStates, WalkInput, WalkRelease, release_rows,
 };
 pub use release_writer::ReleaseWriter;
 pub use verify::{VerifyError, count_release, verify_release};

@@ -7,8 +7,8 @@ use std::fmt;
 use std::io;
 
 use thiserror::Error;
-use veilwalk::Remedy;
 use veilwalk::chain::{ChainError, InitialError, UnknownState};
+use veilwalk::error::Remedy;
 
 use crate::compression::{Compression, Damaged};
 use crate::model_file::ModelProblem;
@@ -351,7 +351,7 @@ pub enum ReadErrorKind {
         if *.one_row {
             "put the states of each walk into one row".to_owned()
         } else {
-            format!("bring the rows of each walk together, or leave out {}", Remedy::NotGrouped)
+            format!("bring the rows of each walk together, or leave out {}", Remedy::Grouped)
         }
     )]
     WalkAgain {

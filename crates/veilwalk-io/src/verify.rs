@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use thiserror::Error;
-use veilwalk::Remedy;
 use veilwalk::Watch;
+use veilwalk::error::Remedy;
 use veilwalk::guarantee::Cover;
 use veilwalk::internal::request::{Base, Request, RequestError};
 use veilwalk::mechanism::{BlockError, BlockLength, Calibration, Unit};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use thiserror::Error;
-use veilwalk::Remedy;
+use veilwalk::error::Remedy;
 
 /// Why something could not be written: where to, and what is wrong.
 ///

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 use veilwalk::Rational;
-use veilwalk::Remedy;
+use veilwalk::error::Remedy;
 
 use crate::entry::hex;
 use crate::window::Window;

@@ -4,12 +4,12 @@ use pyo3::prelude::*;
 use veilwalk::analysis::{Aim, Question, tune as best};
 use veilwalk::analysis::{AnalysisEffort, Plan};
 use veilwalk::analysis::{Comparison, Setting};
-use veilwalk::analysis::{Inquiry, Origin, Progress, usual_levels};
+use veilwalk::analysis::{Inquiry, Origin, usual_levels};
 use veilwalk::guarantee;
 use veilwalk::internal::compare::Basis;
 use veilwalk::internal::tune::WalksFrom;
 use veilwalk::mechanism::{Epsilon, Radius};
-use veilwalk::{Preset, Start, StateId};
+use veilwalk::{Preset, Progress, Start, StateId};
 use veilwalk_io::UnknownStates;
 
 use crate::chain::Chain;
@@ -72,7 +72,7 @@ pub(crate) fn analyze(
     let releasing = mechanism.releasing(py, block, longest_walk)?.mechanism;
     let levels = levels.unwrap_or_else(|| usual_levels(mechanism.made.mechanism.model()));
     let found = interrupt::run(py, move |stop| {
-        let observer = |_: Progress| stop.flow();
+        let watch = |_: Progress| stop.flow();
         let inquiry = Inquiry {
             origin,
             steps,
@@ -86,7 +86,7 @@ pub(crate) fn analyze(
         let effort =
             if thorough { AnalysisEffort::WHATEVER_IT_TAKES } else { AnalysisEffort::SOME };
         let plan = Plan { mechanism: &releasing, inquiry, effort };
-        let found = plan.carry_out(&observer);
+        let found = plan.carry_out(&watch);
         let found = found.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
         Ok::<_, PyErr>(to_value(&found)?.to_string())
     })?;
@@ -161,7 +161,7 @@ pub(crate) fn compare(
         for &epsilon in &epsilons {
             for &basis in &bases {
                 let comparison =
-                    Comparison::new(&setting, &presets, basis, epsilon, &|_, _, _| stop.flow());
+                    Comparison::new(&setting, &presets, basis, epsilon, &|_, _| stop.flow());
                 let comparison = comparison.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
                 comparisons.push(to_value(&comparison)?);
             }

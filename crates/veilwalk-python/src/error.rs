@@ -5,7 +5,6 @@ use std::fmt::Display;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use veilwalk::Remedy;
 
 create_exception!(veilwalk, VeilwalkError, PyValueError, "Anything that veilwalk refuses.");
 create_exception!(veilwalk, ChainError, VeilwalkError, "Something that is not a chain.");
@@ -45,30 +44,6 @@ create_exception!(
     VeilwalkError,
     "A session that is closed, not started, or saved under something else."
 );
-
-/// What helps against an error, in Python.
-pub(crate) fn as_keyword(remedy: Remedy) -> &'static str {
-    match remedy {
-        Remedy::Normalize => "normalize=True",
-        Remedy::LargestComponent => "largest_component=True",
-        Remedy::NewSecret => "secrets.token_bytes(32)",
-        Remedy::CompileModel => "Chain.compile",
-        Remedy::WriteMechanism => "Mechanism.save",
-        Remedy::ReleaseWithLedger => "a release with ledger=",
-        Remedy::MigrateLedger => "the command `veilwalk ledger migrate OLD -o NEW`",
-        Remedy::WriteManifest => "Mechanism.write_manifest",
-        Remedy::TrajectoryColumn => "trajectory=",
-        Remedy::StateColumn => "state=",
-        Remedy::KeepColumns => "keep=",
-        Remedy::Radius => "radius=",
-        Remedy::Substitutions => "substitutions=1 (or more)",
-        Remedy::Rule => "rule=",
-        Remedy::ExactScale => "calibrate=\"exact\"",
-        Remedy::Blocks => "block",
-        Remedy::AllowVacuous => "allow_vacuous=True",
-        _ => "another argument (see help())",
-    }
-}
 
 pub(crate) fn chain_error(error: impl Display) -> PyErr {
     ChainError::new_err(error.to_string())

@@ -24,7 +24,7 @@ impl Stop {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The same as the library's watchers and observers answer it.
+    /// The same as the library's watchers answer it.
     pub(crate) fn flow(&self) -> ControlFlow<()> {
         if self.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

@@ -19,6 +19,7 @@ mod labels;
 mod lists;
 mod mechanism;
 mod release;
+mod remedy;
 mod session;
 mod table;
 
@@ -54,7 +55,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        veilwalk::word_remedies(super::error::as_keyword);
+        veilwalk::error::word_remedies(super::remedy::as_keyword);
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

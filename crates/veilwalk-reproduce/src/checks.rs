@@ -80,27 +80,26 @@ impl Checks {
         let (model, chain) = (&credit.model, credit.model.chain());
         let paper = setting(Preset::Paper, "1");
         let mechanism = Mechanism::new(Arc::clone(model), paper.preset.design(), promise(paper)?)?;
-        let joint = host.observed("checks: kernels", |observer| {
-            JointChain::new(&mechanism, KernelMemory::default(), observer)
+        let joint = host.watched("checks: kernels", |watch| {
+            JointChain::new(&mechanism, KernelMemory::default(), watch)
         })?;
-        let drift = host.observed("checks: drift", |observer| Drift::new(&joint, observer))?;
+        let drift = host.watched("checks: drift", |watch| Drift::new(&joint, watch))?;
         let (origin, start) = (Origin::At(credit.from), Start::First);
         let first = joint.start(origin, start);
-        let error = host.observed("checks: error bound", |observer| {
-            ErrorBound::new(&joint, &drift, &first, observer)
+        let error = host.watched("checks: error bound", |watch| {
+            ErrorBound::new(&joint, &drift, &first, watch)
         })?;
-        let exact = host.observed("checks: steps", |observer| {
-            joint.utility(origin, start, STEPS, &[SINGLED_OUT], observer)
+        let exact = host.watched("checks: steps", |watch| {
+            joint.utility(origin, start, STEPS, &[SINGLED_OUT], watch)
         })?;
         let effort = long_run::LongRunEffort::default();
-        let (law, _) =
-            host.observed("checks: long run", |observer| joint.stationary(effort, observer))?;
+        let (law, _) = host.watched("checks: long run", |watch| joint.stationary(effort, watch))?;
         let second =
-            host.observed("checks: second eigenvalue", |o| joint.second_eigenvalue(effort, o))?;
+            host.watched("checks: second eigenvalue", |o| joint.second_eigenvalue(effort, o))?;
         const OPERATIONS: f64 = 2e10;
         let chain_mixing =
-            host.observed("checks: mixing", |o| chain_mixing_time(chain, &second, OPERATIONS, o))?;
-        let pair_mixing = host.observed("checks: mixing of the pair", |o| {
+            host.watched("checks: mixing", |o| chain_mixing_time(chain, &second, OPERATIONS, o))?;
+        let pair_mixing = host.watched("checks: mixing of the pair", |o| {
             joint.mixing_time(&law, &second, OPERATIONS, o)
         })?;
         let entropy = EntropyBound::new(model, &error, &second, &first, &exact);
@@ -232,10 +231,10 @@ fn counterexample(host: &dyn Host) -> Result<Counterexample> {
     let model = Arc::new(Model::new(builder.build(Default::default())?.0)?);
     let promise = Promise::within_radius("10".parse()?, RADIUS.parse()?);
     let mechanism = Mechanism::new(Arc::clone(&model), Preset::Paper.design(), promise)?;
-    let (joint, drift) = host.observed("checks: counterexample", |observer| {
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), observer)?;
-        let drift = Drift::new(&joint, observer)?;
-        Ok::<_, veilwalk::analysis::Stopped>((joint, drift))
+    let (joint, drift) = host.watched("checks: counterexample", |watch| {
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), watch)?;
+        let drift = Drift::new(&joint, watch)?;
+        Ok::<_, veilwalk::Stopped>((joint, drift))
     })?;
     drop(joint);
     let chain = model.chain();

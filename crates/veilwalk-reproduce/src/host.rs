@@ -2,8 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use veilwalk::analysis::{Observer, Progress};
-use veilwalk::{Cancelled, Watch};
+use veilwalk::{Stopped, Watch};
 
 /// Shows notes and progress, and may ask for the evaluation to stop.
 pub trait Host {
@@ -28,15 +27,8 @@ impl dyn Host + '_ {
         result.expect("a host does the work once")
     }
 
-    /// The same for a stage of an analysis.
-    pub(crate) fn observed<T>(&self, label: &str, work: impl FnOnce(Observer<'_>) -> T) -> T {
-        self.watched(label, |watch| {
-            work(&|progress: Progress| watch(progress.done as f64 / progress.total.max(1) as f64))
-        })
-    }
-
-    pub(crate) fn stop_if_asked(&self) -> Result<(), Cancelled> {
-        if self.stop_requested() { Err(Cancelled) } else { Ok(()) }
+    pub(crate) fn stop_if_asked(&self) -> Result<(), Stopped> {
+        if self.stop_requested() { Err(Stopped) } else { Ok(()) }
     }
 }
 

@@ -209,7 +209,7 @@ pub(crate) fn made(
     }
     match host.watched(&label, |watch| calibrate(&mechanism, Effort::default(), watch)) {
         Ok((calibrated, _)) => Ok((calibrated, None)),
-        Err(error @ CalibrationError::Cancelled(_)) => Err(error.into()),
+        Err(error @ CalibrationError::Stopped(_)) => Err(error.into()),
         Err(error) => Ok((mechanism, Some(format!("the theorem's scale: {error}")))),
     }
 }
@@ -232,13 +232,13 @@ pub(crate) fn measure(
     let here = (Origin::At(subject.from), Start::First);
     let anywhere = (Origin::Initial, Start::Initial);
     if work.exact || work.uniform_exact || work.drift {
-        let joint = host.observed(&format!("{label}, kernels"), |observer| {
-            JointChain::new(&mechanism, KernelMemory::default(), observer)
+        let joint = host.watched(&format!("{label}, kernels"), |watch| {
+            JointChain::new(&mechanism, KernelMemory::default(), watch)
         })?;
         let levels = subject.levels();
         let profile = |(origin, start): (Origin, Start), words: &str| {
-            host.observed(&format!("{label}, {words}"), |observer| {
-                joint.profile(joint.start(origin, start), STEPS, &levels, observer)
+            host.watched(&format!("{label}, {words}"), |watch| {
+                joint.profile(joint.start(origin, start), STEPS, &levels, watch)
             })
         };
         if work.exact {
@@ -249,14 +249,14 @@ pub(crate) fn measure(
         }
         if work.ever {
             let levels = subject.simulated_levels();
-            let utility = host.observed(&format!("{label}, ever"), |observer| {
-                joint.utility(here.0, here.1, STEPS, &levels, observer)
+            let utility = host.watched(&format!("{label}, ever"), |watch| {
+                joint.utility(here.0, here.1, STEPS, &levels, watch)
             })?;
             fixed.ever = Some(utility.exceedance.iter().map(|level| level.ever).collect());
         }
         if work.drift {
             let found =
-                host.observed(&format!("{label}, drift"), |observer| Drift::new(&joint, observer))?;
+                host.watched(&format!("{label}, drift"), |watch| Drift::new(&joint, watch))?;
             drift = Some(found.report().into());
         }
     }
@@ -298,8 +298,8 @@ fn simulation(
             levels,
             etas: &[],
         };
-        host.observed(&format!("{label}, simulation"), |observer| {
-            simulated(mechanism, simulation, observer)
+        host.watched(&format!("{label}, simulation"), |watch| {
+            simulated(mechanism, simulation, watch)
         })
     };
     let longest = run(STEPS, &levels)?;

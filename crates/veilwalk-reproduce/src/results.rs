@@ -154,8 +154,8 @@ fn drift_of(subject: &Subject, setting: Setting, host: &dyn Host) -> Result<Drif
     let (mechanism, _) = made(subject, setting, work, host)?;
     host.stop_if_asked()?;
     let joint =
-        host.observed(&label, |o| JointChain::new(&mechanism, KernelMemory::default(), o))?;
-    Ok(host.observed(&label, |o| Drift::new(&joint, o))?.report().into())
+        host.watched(&label, |o| JointChain::new(&mechanism, KernelMemory::default(), o))?;
+    Ok(host.watched(&label, |o| Drift::new(&joint, o))?.report().into())
 }
 
 /// ε as a number: all of them are written in the plan.

@@ -11,19 +11,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use chains::{scattered, wikispeedia};
-use veilwalk::analysis::{Origin, unobserved};
+use veilwalk::analysis::Origin;
 use veilwalk::internal::bounds::ErrorBound;
 use veilwalk::internal::drift::Drift;
 use veilwalk::internal::joint::{JointChain, KernelMemory};
 use veilwalk::internal::long_run::LongRunEffort;
-use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
+use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start, unwatched};
 
 fn measure(name: &str, chain: Chain, sweeps: u32) {
     let model = Arc::new(Model::new(chain).expect("small enough"));
     let promise = Promise::within_radius("2".parse().unwrap(), "1".parse().unwrap());
     let mechanism = Mechanism::new(model.clone(), Preset::Paper.design(), promise).unwrap();
     let began = Instant::now();
-    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
     let kernels = began.elapsed().as_secs_f64();
     let mut law = joint.start(Origin::Initial, Start::Initial);
     joint.advance(&mut law);
@@ -31,7 +31,7 @@ fn measure(name: &str, chain: Chain, sweeps: u32) {
     (0..sweeps).for_each(|_| joint.advance(&mut law));
     let sweep = began.elapsed().as_secs_f64() / f64::from(sweeps);
     let began = Instant::now();
-    let drift = Drift::new(&joint, &unobserved).unwrap();
+    let drift = Drift::new(&joint, &unwatched).unwrap();
     let drift_time = began.elapsed().as_secs_f64();
     let (states, transitions) = (model.chain().len(), model.chain().transitions());
     println!(
@@ -46,15 +46,15 @@ fn measure(name: &str, chain: Chain, sweeps: u32) {
 
 fn long_run(joint: &JointChain<'_>, drift: &Drift) {
     let began = Instant::now();
-    let (_, figures) = joint.stationary(LongRunEffort::default(), &unobserved).unwrap();
+    let (_, figures) = joint.stationary(LongRunEffort::default(), &unwatched).unwrap();
     println!("{figures:?}\n  in {:.1} s", began.elapsed().as_secs_f64());
     let began = Instant::now();
     let effort = LongRunEffort { sweeps: 300, ..LongRunEffort::default() };
-    let second = joint.second_eigenvalue(effort, &unobserved).unwrap();
+    let second = joint.second_eigenvalue(effort, &unwatched).unwrap();
     println!("{second:?}\n  in {:.1} s", began.elapsed().as_secs_f64());
     let began = Instant::now();
     let start = joint.start(Origin::Initial, Start::Initial);
-    let bound = ErrorBound::new(joint, drift, &start, &unobserved).unwrap();
+    let bound = ErrorBound::new(joint, drift, &start, &unwatched).unwrap();
     println!("{:?}\n  in {:.1} s", bound.corrected(100, 15.0), began.elapsed().as_secs_f64());
 }
 

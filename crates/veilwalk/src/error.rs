@@ -6,6 +6,7 @@
 pub use crate::distance::CellsTooLarge;
 pub use crate::model::{ModelChanged, TooLarge};
 pub use crate::rational::RationalError;
+pub use crate::remedy::{Remedy, word_remedies};
 
 /// Any error of this crate.
 ///
@@ -120,10 +121,7 @@ pub enum Error {
     /// Long-run figures that cannot be computed.
     #[error(transparent)]
     LongRun(#[from] crate::analysis::long_run::LongRunError),
-    /// Work that was stopped on request.
-    #[error(transparent)]
-    Cancelled(#[from] crate::watch::Cancelled),
     /// An analysis that was stopped on request.
     #[error(transparent)]
-    Stopped(#[from] crate::analysis::Stopped),
+    Stopped(#[from] crate::watch::Stopped),
 }

@@ -24,7 +24,7 @@ pub mod chain {
     pub use crate::chain::state_labels::StateLabels;
 }
 pub mod compare {
-    pub use crate::analysis::compare::{Basis, Interrupted, Measured, Purpose, Row, Tell};
+    pub use crate::analysis::compare::{Basis, Measured, Purpose, Row, WatchEach};
 }
 pub mod cover {
     pub use crate::guarantee::cover::{

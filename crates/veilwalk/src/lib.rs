@@ -78,9 +78,8 @@ pub use model::{Model, Pair};
 pub use nats::Nats;
 pub use random::{ReleaseId, Secret, Source};
 pub use rational::Rational;
-pub use remedy::{Remedy, word_remedies};
 pub use session::{Releaser, Session, Start};
-pub use watch::{Cancelled, Watch, unwatched};
+pub use watch::{Progress, Stage, Stopped, Watch, unwatched};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]

@@ -35,7 +35,7 @@ pub enum Remedy {
     /// Say which columns are carried over into the release.
     KeepColumns,
     /// The promise that the rows of each walk stand together.
-    NotGrouped,
+    Grouped,
     /// A radius.
     Radius,
     /// A number of substitutions.
@@ -46,8 +46,6 @@ pub enum Remedy {
     ExactScale,
     /// Release in blocks.
     Blocks,
-    /// Release although nothing is protected.
-    AllowVacuous,
 }
 
 static WORDS: OnceLock<fn(Remedy) -> &'static str> = OnceLock::new();
@@ -80,13 +78,12 @@ impl Remedy {
             Self::TrajectoryColumn => "WalkOptions::trajectory_column",
             Self::StateColumn => "WalkOptions::state_column",
             Self::KeepColumns => "WalkOptions::keep",
-            Self::NotGrouped => "the promise that they are",
+            Self::Grouped => "the promise that they are",
             Self::Radius => "Unit::Radius",
             Self::Substitutions => "Unit::Substitutions",
             Self::Rule => "the rule",
             Self::ExactScale => "Calibration::Exact",
             Self::Blocks => "a block length",
-            Self::AllowVacuous => "Mechanism::new",
         }
     }
 }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{credit, preset, scattered_chain, state};
-use veilwalk::analysis::{Origin, Progress, Stage, Stopped, unobserved};
+use veilwalk::analysis::Origin;
 use veilwalk::chain::{ChainBuilder, Entries};
 use veilwalk::internal::drift::Drift;
 use veilwalk::internal::given_walk;
 use veilwalk::internal::given_walk::ReleasedLaw;
 use veilwalk::internal::joint::{JointChain, KernelMemory};
 use veilwalk::internal::long_run::{LongRunEffort, LongRunError};
-use veilwalk::{Model, Nats, Preset, Start, StateId};
+use veilwalk::{Model, Nats, Preset, Progress, Stage, Start, StateId, Stopped, unwatched};
 
 #[test]
 fn the_exceedance_table() {
@@ -27,9 +27,9 @@ fn the_exceedance_table() {
     ];
     for (name, known) in known {
         let mechanism = preset(&model, name, "1", "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let origin = Origin::At(state(&model, "Caa"));
-        let figures = joint.utility(origin, Start::First, 100, &levels, &unobserved).unwrap();
+        let figures = joint.utility(origin, Start::First, 100, &levels, &unwatched).unwrap();
         for (ours, known) in figures.exceedance.iter().zip(known) {
             assert!(
                 (ours.per_step / known - 1.0).abs() < 2e-5,
@@ -53,9 +53,9 @@ fn wrong_states_and_distances_on_credit() {
     ];
     for (name, epsilon, wrong, distance) in known {
         let mechanism = preset(&model, name, epsilon, "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let origin = Origin::At(state(&model, "Baa"));
-        let figures = joint.utility(origin, Start::First, 100, &[], &unobserved).unwrap();
+        let figures = joint.utility(origin, Start::First, 100, &[], &unwatched).unwrap();
         assert!((figures.wrong_state_share - wrong).abs() < 6e-4, "{figures:?}");
         assert!((figures.mean_distance_nats - distance).abs() < 6e-3 * distance, "{figures:?}");
     }
@@ -67,8 +67,8 @@ fn drift_shares_on_credit() {
     let known = [("0.5", 28.4), ("1", 37.0), ("2", 61.7), ("3", 80.2), ("5", 85.2), ("10", 86.4)];
     for (epsilon, corrected) in known {
         let mechanism = preset(&model, Preset::Paper, epsilon, "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-        let drift = Drift::new(&joint, &unobserved).unwrap().report();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+        let drift = Drift::new(&joint, &unwatched).unwrap().report();
         assert_eq!(drift.attractive, 72.0 / 81.0);
         assert!((100.0 * drift.corrected.unwrap() - corrected).abs() < 0.05, "{drift:?}");
         let published = drift.published.unwrap();
@@ -81,8 +81,8 @@ fn drift_shares_on_credit() {
 fn a_counterexample_to_the_published_lemma() {
     let model = Arc::new(Model::new(scattered_chain(20, 3, 192)).unwrap());
     let mechanism = preset(&model, Preset::Paper, "10", "1");
-    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-    let drift = Drift::new(&joint, &unobserved).unwrap();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+    let drift = Drift::new(&joint, &unwatched).unwrap();
     let (real, released) = (StateId::new(6), StateId::new(16));
     assert_eq!(drift.published_lemma(real, released), Some(true));
     assert_eq!(drift.corrected_lemma(real, released), Some(false));
@@ -97,8 +97,8 @@ fn the_lemma_speaks_of_directed_distances_only() {
     let model = credit();
     for name in Preset::ALL {
         let mechanism = preset(&model, name, "1", "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-        let report = Drift::new(&joint, &unobserved).unwrap().report();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+        let report = Drift::new(&joint, &unwatched).unwrap().report();
         let spoken_of = !matches!(name, Preset::Chen | Preset::Sharp | Preset::Cell);
         assert_eq!(report.corrected.is_some(), spoken_of, "{name}");
         assert_eq!(report.published.is_some(), spoken_of, "{name}");
@@ -120,7 +120,7 @@ fn entropy_adds_up_weights_and_not_distances() {
     let model = Arc::new(Model::new(builder.build(Default::default()).unwrap().0).unwrap());
     let mechanism = preset(&model, Preset::Paper, "900", "1");
     let real = [a, a, c, a, b, c];
-    let figures = given_walk::utility(&mechanism, &real, Start::First, &[], &unobserved).unwrap();
+    let figures = given_walk::utility(&mechanism, &real, Start::First, &[], &unwatched).unwrap();
     let known = -(0.5f64 * 0.1 * 0.7 * 0.4 * 0.9).ln() / 5.0;
     assert!((figures.entropy_nats.real - known).abs() < 1e-12);
     assert!((figures.entropy_nats.released - known).abs() < 1e-9, "{:?}", figures.entropy_nats);
@@ -140,7 +140,7 @@ fn the_distance_law_of_one_walk() {
     assert_eq!(distance.values.len(), 6);
     assert!((distance.exceeds(0.0) - (1.0 - 0.861216)).abs() < 1e-6);
     let figures =
-        given_walk::utility(&mechanism, &[caa, c], Start::First, &[], &unobserved).unwrap();
+        given_walk::utility(&mechanism, &[caa, c], Start::First, &[], &unwatched).unwrap();
     assert!((distance.mean() - figures.mean_distance_nats).abs() < 1e-12);
 }
 
@@ -153,8 +153,8 @@ fn periodic_chains_have_no_long_run() {
     }
     let model = Arc::new(Model::new(builder.build(Default::default()).unwrap().0).unwrap());
     let mechanism = preset(&model, Preset::Paper, "1", "1");
-    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-    let error = joint.stationary(LongRunEffort::default(), &unobserved).unwrap_err();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+    let error = joint.stationary(LongRunEffort::default(), &unwatched).unwrap_err();
     assert_eq!(error, LongRunError::Periodic { period: 2 });
 }
 
@@ -162,26 +162,26 @@ fn periodic_chains_have_no_long_run() {
 fn an_iteration_that_has_not_settled_says_so() {
     let model = credit();
     let mechanism = preset(&model, Preset::Sharp, "0.1", "1");
-    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
     let effort = LongRunEffort { sweeps: 20, ..LongRunEffort::default() };
-    let (_, long_run) = joint.stationary(effort, &unobserved).unwrap();
+    let (_, long_run) = joint.stationary(effort, &unwatched).unwrap();
     assert!(!long_run.convergence.converged);
-    assert!(!joint.second_eigenvalue(effort, &unobserved).unwrap().convergence.converged);
+    assert!(!joint.second_eigenvalue(effort, &unwatched).unwrap().convergence.converged);
 }
 
 #[test]
 fn long_work_stops_when_asked() {
     let model = credit();
     let mechanism = preset(&model, Preset::Paper, "1", "1");
-    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
     let seen = AtomicU64::new(0);
-    let observer = |progress: Progress| {
-        assert!(progress.done <= progress.total);
+    let watch = |progress: Progress| {
         assert_eq!(progress.stage, Stage::Steps);
-        seen.store(progress.done, Ordering::Relaxed);
-        if progress.done < 7 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        let steps = (100.0 * progress.share).round() as u64;
+        seen.store(steps, Ordering::Relaxed);
+        if steps < 7 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let stopped = joint.utility(Origin::Initial, Start::Initial, 100, &[], &observer);
+    let stopped = joint.utility(Origin::Initial, Start::Initial, 100, &[], &watch);
     assert_eq!(stopped, Err(Stopped));
     assert_eq!(seen.into_inner(), 7);
 }
@@ -191,8 +191,8 @@ fn long_work_stops_when_asked() {
 fn figures_are_printed_with_the_agreed_keys() {
     let model = credit();
     let mechanism = preset(&model, Preset::Paper, "1", "1");
-    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-    let figures = joint.utility(Origin::Initial, Start::Initial, 5, &[2.0], &unobserved).unwrap();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+    let figures = joint.utility(Origin::Initial, Start::Initial, 5, &[2.0], &unwatched).unwrap();
     let json = serde_json::to_value(&figures).unwrap();
     for key in ["steps", "mean_distance_nats", "wrong_state_share", "entropy_nats", "exceedance"] {
         assert!(!json[key].is_null(), "{key}");
@@ -203,7 +203,7 @@ fn figures_are_printed_with_the_agreed_keys() {
     for key in ["nats", "per_step", "ever"] {
         assert!(json["exceedance"][0][key].is_number(), "{key}");
     }
-    let drift = Drift::new(&joint, &unobserved).unwrap().report();
+    let drift = Drift::new(&joint, &unwatched).unwrap().report();
     let json = serde_json::to_value(drift).unwrap();
     for key in ["attractive", "published", "corrected", "b_epsilon_nats"] {
         assert!(json[key].is_number(), "{key}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{credit, preset, random_chain, state};
 use proptest::prelude::*;
-use veilwalk::analysis::{Origin, unobserved};
+use veilwalk::analysis::Origin;
 use veilwalk::internal::bounds::{BoundAt, EntropyBound, ErrorBound, TypicalityBound};
 use veilwalk::internal::drift::Drift;
 use veilwalk::internal::joint::{JointChain, KernelMemory};
@@ -14,7 +14,7 @@ use veilwalk::internal::long_run::{LongRunEffort, chain_mixing_time};
 use veilwalk::internal::simulate::{RealWalks, Simulation, simulate};
 use veilwalk::internal::typical;
 use veilwalk::internal::typical::Spending;
-use veilwalk::{Model, Nats, Preset, Start, StateId};
+use veilwalk::{Model, Nats, Preset, Start, StateId, unwatched};
 
 /// The constants of a bound meet the conditions of Hajek's theorem, checked pair by pair.
 fn is_a_proof(mechanism: &veilwalk::Mechanism, bound: &BoundAt) -> Result<(), TestCaseError> {
@@ -56,8 +56,8 @@ proptest! {
         let model = Arc::new(Model::new(chain).unwrap());
         if model.diameter().distance == Nats::ZERO { return Ok(()) }
         let mechanism = preset(&model, name, epsilon, "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-        let drift = Drift::new(&joint, &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+        let drift = Drift::new(&joint, &unwatched).unwrap();
         for x in model.chain().states() {
             for z in model.chain().states() {
                 if drift.corrected_lemma(x, z).unwrap() {
@@ -78,14 +78,14 @@ proptest! {
         let largest = model.diameter().distance.as_f64();
         if largest == 0.0 { return Ok(()) }
         let mechanism = preset(&model, name, epsilon, "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-        let drift = Drift::new(&joint, &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+        let drift = Drift::new(&joint, &unwatched).unwrap();
         let start = if together {
             joint.start(Origin::At(StateId::new(0)), Start::First)
         } else {
             joint.start(Origin::Initial, Start::Initial)
         };
-        let bound = ErrorBound::new(&joint, &drift, &start, &unobserved).unwrap();
+        let bound = ErrorBound::new(&joint, &drift, &start, &unwatched).unwrap();
         for (t, share) in [(1, 0.5), (5, 0.9), (30, 0.7)] {
             let at = bound.corrected(t, share * largest);
             if at.alpha > 0.0 {
@@ -115,12 +115,12 @@ proptest! {
 fn the_corrected_error_bound_says_something_on_credit() {
     let model = credit();
     let mechanism = preset(&model, Preset::Paper, "1", "1");
-    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-    let drift = Drift::new(&joint, &unobserved).unwrap();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+    let drift = Drift::new(&joint, &unwatched).unwrap();
     let origin = Origin::At(state(&model, "Caa"));
     let start = joint.start(origin, Start::First);
-    let bound = ErrorBound::new(&joint, &drift, &start, &unobserved).unwrap();
-    let exact = joint.utility(origin, Start::First, 100, &[5.0, 10.0, 15.0], &unobserved).unwrap();
+    let bound = ErrorBound::new(&joint, &drift, &start, &unwatched).unwrap();
+    let exact = joint.utility(origin, Start::First, 100, &[5.0, 10.0, 15.0], &unwatched).unwrap();
     for exact in &exact.exceedance {
         let corrected = bound.corrected_per_step(100, exact.nats);
         let published = bound.published(100, exact.nats).unwrap();
@@ -142,19 +142,19 @@ fn the_corrected_error_bound_says_something_on_credit() {
 fn entropy_and_typicality_bounds_on_credit() {
     let model = credit();
     let mechanism = preset(&model, Preset::Sharp, "3", "1");
-    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-    let drift = Drift::new(&joint, &unobserved).unwrap();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+    let drift = Drift::new(&joint, &unwatched).unwrap();
     let (origin, steps) = (Origin::Initial, 2_000_000);
     let start = joint.start(origin, Start::Initial);
-    let error = ErrorBound::new(&joint, &drift, &start, &unobserved).unwrap();
-    let (law, long_run) = joint.stationary(LongRunEffort::default(), &unobserved).unwrap();
-    let second = joint.second_eigenvalue(LongRunEffort::default(), &unobserved).unwrap();
-    let mut exact = joint.utility(origin, Start::Initial, 1000, &[], &unobserved).unwrap();
+    let error = ErrorBound::new(&joint, &drift, &start, &unwatched).unwrap();
+    let (law, long_run) = joint.stationary(LongRunEffort::default(), &unwatched).unwrap();
+    let second = joint.second_eigenvalue(LongRunEffort::default(), &unwatched).unwrap();
+    let mut exact = joint.utility(origin, Start::Initial, 1000, &[], &unwatched).unwrap();
     let entropy = EntropyBound::new(&model, &error, &second, &start, &exact);
     assert_eq!(entropy.corrected, exact.entropy_nats.released);
     assert!(entropy.published.unwrap() > entropy.corrected);
-    let real = chain_mixing_time(model.chain(), &second, 1e9, &unobserved).unwrap();
-    let pair = joint.mixing_time(&law, &second, 1e10, &unobserved).unwrap();
+    let real = chain_mixing_time(model.chain(), &second, 1e9, &unwatched).unwrap();
+    let pair = joint.mixing_time(&law, &second, 1e10, &unwatched).unwrap();
     assert!(pair.steps >= real.steps);
     // A bound that says something needs a walk of many mixing times; figures of the long run serve.
     exact.steps = steps;
@@ -183,16 +183,16 @@ fn entropy_and_typicality_bounds_on_credit() {
 fn the_typicality_bound_holds_for_simulated_walks() {
     let model = Arc::new(Model::new(common::scattered_chain(8, 6, 3)).unwrap());
     let mechanism = preset(&model, Preset::Paper, "1", "1");
-    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-    let drift = Drift::new(&joint, &unobserved).unwrap();
+    let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+    let drift = Drift::new(&joint, &unwatched).unwrap();
     let start = joint.start(Origin::Initial, Start::Initial);
-    let error = ErrorBound::new(&joint, &drift, &start, &unobserved).unwrap();
-    let (law, _) = joint.stationary(LongRunEffort::default(), &unobserved).unwrap();
-    let second = joint.second_eigenvalue(LongRunEffort::default(), &unobserved).unwrap();
+    let error = ErrorBound::new(&joint, &drift, &start, &unwatched).unwrap();
+    let (law, _) = joint.stationary(LongRunEffort::default(), &unwatched).unwrap();
+    let second = joint.second_eigenvalue(LongRunEffort::default(), &unwatched).unwrap();
     let steps = 3000;
-    let exact = joint.utility(Origin::Initial, Start::Initial, steps, &[], &unobserved).unwrap();
-    let real = chain_mixing_time(model.chain(), &second, 1e9, &unobserved).unwrap();
-    let pair = joint.mixing_time(&law, &second, 1e10, &unobserved).unwrap();
+    let exact = joint.utility(Origin::Initial, Start::Initial, steps, &[], &unwatched).unwrap();
+    let real = chain_mixing_time(model.chain(), &second, 1e9, &unwatched).unwrap();
+    let pair = joint.mixing_time(&law, &second, 1e10, &unwatched).unwrap();
     let bound = TypicalityBound::new(&model, &error, &second, &start, &exact, real, pair).unwrap();
     let etas = [0.1, 0.5, 1.0, 1.5, 2.0, 3.0];
     let walks = RealWalks::Own { origin: Origin::Initial, steps };
@@ -204,7 +204,7 @@ fn the_typicality_bound_holds_for_simulated_walks() {
         levels: &[],
         etas: &etas,
     };
-    let simulated = simulate(&mechanism, simulation, &unobserved).unwrap();
+    let simulated = simulate(&mechanism, simulation, &unwatched).unwrap();
     let mut useful = false;
     for typical in &simulated.typical {
         let untypical = 1.0 - typical.released.mean;
@@ -253,7 +253,7 @@ fn the_enclosure_holds_every_walk() {
             for operations in [1e6, 1e8] {
                 let spending = Spending { operations, ..Spending::default() };
                 let enclosure =
-                    typical::of_given_walk(&mechanism, &real, start, eta, spending, &unobserved);
+                    typical::of_given_walk(&mechanism, &real, start, eta, spending, &unwatched);
                 let enclosure = enclosure.unwrap().unwrap();
                 assert!(enclosure.at_least <= known + 1e-12, "{enclosure:?} {known}");
                 assert!(enclosure.at_most >= known - 1e-12, "{enclosure:?} {known}");
@@ -263,7 +263,7 @@ fn the_enclosure_holds_every_walk() {
             }
         }
         let nothing = Spending { operations: 1e3, ..Spending::default() };
-        let refused = typical::of_given_walk(&mechanism, &real, start, 1.0, nothing, &unobserved);
+        let refused = typical::of_given_walk(&mechanism, &real, start, 1.0, nothing, &unwatched);
         assert_eq!(refused, Ok(None));
     }
 }
@@ -275,7 +275,7 @@ fn enclosed_and_simulated_agree_on_own_walks() {
     let (steps, etas) = (50, [0.1, 0.3, 1.0, 2.0]);
     for name in Preset::ALL {
         let mechanism = preset(&model, name, "1", "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let real = RealWalks::Own { origin, steps };
         let simulation = Simulation {
             real,
@@ -285,12 +285,11 @@ fn enclosed_and_simulated_agree_on_own_walks() {
             levels: &[],
             etas: &etas,
         };
-        let simulated = simulate(&mechanism, simulation, &unobserved).unwrap();
+        let simulated = simulate(&mechanism, simulation, &unwatched).unwrap();
         for (eta, simulated) in etas.into_iter().zip(simulated.typical) {
             let spending = Spending { operations: 2e8, ..Spending::default() };
             let starts = (origin, Start::First);
-            let enclosure =
-                typical::of_own_walks(&joint, starts, steps, eta, spending, &unobserved);
+            let enclosure = typical::of_own_walks(&joint, starts, steps, eta, spending, &unwatched);
             let enclosure = enclosure.unwrap().unwrap();
             let estimate = simulated.released;
             let error = 5.0 * estimate.standard_error + 5e-4;

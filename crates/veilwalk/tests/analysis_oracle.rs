@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use common::{preset, random_chain};
 use proptest::prelude::*;
-use veilwalk::analysis::{Origin, Utility, unobserved};
+use veilwalk::analysis::{Origin, Utility};
 use veilwalk::internal::drift::Drift;
 use veilwalk::internal::given_walk;
 use veilwalk::internal::joint::{JointChain, KernelMemory};
 use veilwalk::internal::long_run::{LongRunEffort, MixingKind};
-use veilwalk::{Chain, Mechanism, Model, Preset, Start, StateId};
+use veilwalk::{Chain, Mechanism, Model, Preset, Start, StateId, unwatched};
 
 /// Row `(x, z)`, at `x·n + z`, of the matrix of all moves of the pair.
 fn matrix(mechanism: &Mechanism) -> Vec<Vec<f64>> {
@@ -59,7 +59,7 @@ proptest! {
         let Some((model, mechanism)) = mechanism(chain, name) else { return Ok(()) };
         let chain = model.chain();
         let memory = if stored { KernelMemory::default() } else { KernelMemory(0) };
-        let joint = JointChain::new(&mechanism, memory, &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, memory, &unwatched).unwrap();
         prop_assert_eq!(joint.stores_kernels(), stored);
         let matrix = matrix(&mechanism);
         let mut law = joint.start(Origin::At(StateId::new(0)), Start::Initial);
@@ -77,7 +77,7 @@ proptest! {
             }
         }
         // The other side: expected distances, and so the drift.
-        let drift = Drift::new(&joint, &unobserved).unwrap();
+        let drift = Drift::new(&joint, &unwatched).unwrap();
         let distance = |x, z| model.directed().between(z, x).as_f64();
         for (&(x, z), row) in pairs.iter().zip(&matrix) {
             let after: f64 = row.iter().zip(&pairs).map(|(p, &(x, z))| p * distance(x, z)).sum();
@@ -90,10 +90,10 @@ proptest! {
     #[test]
     fn figures_follow_from_the_matrix((chain, name) in chain_and_preset(), level in 0.0f64..6.0) {
         let Some((model, mechanism)) = mechanism(chain, name) else { return Ok(()) };
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let chain = model.chain();
         let (n, steps) = (chain.len(), 6);
-        let ours = joint.utility(Origin::Initial, Start::Initial, steps, &[level], &unobserved).unwrap();
+        let ours = joint.utility(Origin::Initial, Start::Initial, steps, &[level], &unwatched).unwrap();
         let matrix = matrix(&mechanism);
         let pair = |i: usize| (StateId::new(i / n), StateId::new(i % n));
         let distance = |i: usize| { let (x, z) = pair(i); model.directed().between(z, x).as_f64() };
@@ -131,10 +131,10 @@ proptest! {
     #[test]
     fn averages_are_averages_of_given_walks((chain, name) in (random_chain(4), proptest::sample::select(Preset::ALL.to_vec()))) {
         let Some((model, mechanism)) = mechanism(chain, name) else { return Ok(()) };
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let chain = model.chain();
         let first = StateId::new(1);
-        let all = joint.utility(Origin::At(first), Start::First, 3, &[1.0], &unobserved).unwrap();
+        let all = joint.utility(Origin::At(first), Start::First, 3, &[1.0], &unwatched).unwrap();
         let mut walks = vec![(vec![first], 1.0)];
         for _ in 0..3 {
             walks = walks.into_iter().flat_map(|(walk, p)| {
@@ -144,7 +144,7 @@ proptest! {
             }).collect();
         }
         let each: Vec<(Utility, f64)> = walks.into_iter().map(|(walk, p)| {
-            (given_walk::utility(&mechanism, &walk, Start::First, &[1.0], &unobserved).unwrap(), p)
+            (given_walk::utility(&mechanism, &walk, Start::First, &[1.0], &unwatched).unwrap(), p)
         }).collect();
         let average = |figure: fn(&Utility) -> f64| each.iter().filter(|(_, p)| *p > 0.0).map(|(u, p)| p * figure(u)).sum::<f64>();
         let figures: [fn(&Utility) -> f64; 6] = [
@@ -214,10 +214,10 @@ fn the_long_run_agrees_with_the_matrix() {
     for (name, epsilon) in settings {
         let model = common::credit();
         let mechanism = preset(&model, name, epsilon, "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let matrix = matrix(&mechanism);
         let slow = stationary(matrix.clone());
-        let (law, long_run) = joint.stationary(LongRunEffort::default(), &unobserved).unwrap();
+        let (law, long_run) = joint.stationary(LongRunEffort::default(), &unwatched).unwrap();
         assert!(long_run.convergence.converged);
         for x in model.chain().states() {
             for z in model.chain().states() {
@@ -225,7 +225,7 @@ fn the_long_run_agrees_with_the_matrix() {
                 assert!((law.probability(x, z) - known).abs() < 1e-9, "{x:?} {z:?}");
             }
         }
-        let second = joint.second_eigenvalue(LongRunEffort::default(), &unobserved).unwrap();
+        let second = joint.second_eigenvalue(LongRunEffort::default(), &unwatched).unwrap();
         assert!(second.convergence.converged);
         let known = second_modulus(&matrix, &slow);
         assert!((second.modulus - known).abs() < 1e-5, "{} {known}", second.modulus);
@@ -237,7 +237,7 @@ fn the_long_run_agrees_with_the_matrix() {
         let centred: Vec<Vec<f64>> = blocks.collect();
         let known = second_modulus(&product(&centred, &matrix), &[0.0; 81]);
         assert!((second.released_walk - known).abs() < 1e-5, "{} {known}", second.released_walk);
-        let mixing = joint.mixing_time(&law, &second, 1e10, &unobserved).unwrap();
+        let mixing = joint.mixing_time(&law, &second, 1e10, &unwatched).unwrap();
         assert_eq!(mixing.kind, MixingKind::Exact);
         // By powers of the matrix: mixed at that step, and not one step before.
         let apart = |steps: u64| {
@@ -249,7 +249,7 @@ fn the_long_run_agrees_with_the_matrix() {
                 .fold(0.0, f64::max)
         };
         assert!(apart(mixing.steps) <= 0.25 && apart(mixing.steps - 1) > 0.25);
-        let bound = joint.mixing_time(&law, &second, 0.0, &unobserved).unwrap();
+        let bound = joint.mixing_time(&law, &second, 0.0, &unwatched).unwrap();
         assert_eq!(bound.kind, MixingKind::LowerBound);
         assert!(bound.steps <= mixing.steps);
     }

@@ -4,10 +4,10 @@ mod common;
 
 use common::{credit, preset, scattered_chain, state};
 use proptest::prelude::*;
-use veilwalk::analysis::{Origin, unobserved};
+use veilwalk::analysis::Origin;
 use veilwalk::internal::joint::{JointChain, KernelMemory};
 use veilwalk::internal::profile::own_entropy;
-use veilwalk::{Chain, Preset, Start, StateId};
+use veilwalk::{Chain, Preset, Start, StateId, unwatched};
 
 const LEVELS: [f64; 5] = [0.0, 2.0, 5.0, 10.0, 15.0];
 
@@ -19,13 +19,13 @@ fn every_length_agrees_with_its_own_pass() {
         (Preset::Cell, Origin::Initial, Start::Initial),
     ] {
         let mechanism = preset(&model, name, "1", "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let first = joint.start(origin, start);
-        let profile = joint.profile(first, 40, &LEVELS, &unobserved).unwrap();
+        let profile = joint.profile(first, 40, &LEVELS, &unwatched).unwrap();
         let entropies = profile.entropy_by_length();
         assert_eq!(entropies.len(), 40);
         for steps in [1, 7, 40] {
-            let exact = joint.utility(origin, start, steps, &LEVELS, &unobserved).unwrap();
+            let exact = joint.utility(origin, start, steps, &LEVELS, &unwatched).unwrap();
             assert!((entropies[steps - 1] - exact.entropy_nats.released).abs() < 1e-12);
             assert_eq!(profile.distance_by_step[..=steps], exact.distance_by_step);
             assert_eq!(profile.wrong_by_step[..=steps], exact.wrong_by_step);

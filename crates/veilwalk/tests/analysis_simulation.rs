@@ -5,11 +5,11 @@ mod common;
 use std::sync::Arc;
 
 use common::{credit, preset, scattered_chain};
-use veilwalk::analysis::{Origin, Utility, unobserved};
+use veilwalk::analysis::{Origin, Utility};
 use veilwalk::internal::given_walk;
 use veilwalk::internal::joint::{JointChain, KernelMemory};
 use veilwalk::internal::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
-use veilwalk::{Chain, Mechanism, Model, Preset, Start, StateId};
+use veilwalk::{Chain, Mechanism, Model, Preset, Start, StateId, unwatched};
 
 const LEVELS: [f64; 3] = [0.5, 3.0, 8.0];
 
@@ -60,13 +60,13 @@ fn own_walks(origin: Origin, start: Start, walks: u64) -> Simulation<'static> {
 fn check(model: &Arc<Model>, walks: u64) {
     for name in Preset::ALL {
         let mechanism = preset(model, name, "1", "1");
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let starts =
             [(Origin::Initial, Start::Initial), (Origin::At(StateId::new(3)), Start::First)];
         for (origin, start) in starts {
-            let exact = joint.utility(origin, start, 40, &LEVELS, &unobserved).unwrap();
+            let exact = joint.utility(origin, start, 40, &LEVELS, &unwatched).unwrap();
             let simulation = own_walks(origin, start, walks);
-            let simulated = simulate(&mechanism, simulation, &unobserved).unwrap();
+            let simulated = simulate(&mechanism, simulation, &unwatched).unwrap();
             all_agree(name.name(), &exact, &simulated);
         }
     }
@@ -94,12 +94,11 @@ fn exact_and_simulated_agree_for_one_walk() {
     for name in Preset::ALL {
         let mechanism = preset(&model, name, "1", "1");
         for start in [Start::First, Start::Initial, Start::At(StateId::new(0))] {
-            let exact =
-                given_walk::utility(&mechanism, &real, start, &LEVELS, &unobserved).unwrap();
+            let exact = given_walk::utility(&mechanism, &real, start, &LEVELS, &unwatched).unwrap();
             let real = RealWalks::Given(&real);
             let simulation =
                 Simulation { real, start, walks: 20_000, seed: 2, levels: &LEVELS, etas: &[] };
-            let simulated = simulate(&mechanism, simulation, &unobserved).unwrap();
+            let simulated = simulate(&mechanism, simulation, &unwatched).unwrap();
             all_agree(name.name(), &exact, &simulated);
         }
     }
@@ -113,10 +112,10 @@ fn the_number_of_threads_changes_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let simulation = own_walks(Origin::Initial, Start::Initial, 3000);
-            let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
+            let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
             (
-                simulate(&mechanism, simulation, &unobserved).unwrap(),
-                joint.utility(Origin::Initial, Start::Initial, 20, &LEVELS, &unobserved).unwrap(),
+                simulate(&mechanism, simulation, &unwatched).unwrap(),
+                joint.utility(Origin::Initial, Start::Initial, 20, &LEVELS, &unwatched).unwrap(),
             )
         })
     };
@@ -129,8 +128,7 @@ fn value_stability() {
     let model = credit();
     let mechanism: Mechanism = preset(&model, Preset::Sharp, "1", "1");
     let simulated =
-        simulate(&mechanism, own_walks(Origin::Initial, Start::Initial, 1000), &unobserved)
-            .unwrap();
+        simulate(&mechanism, own_walks(Origin::Initial, Start::Initial, 1000), &unwatched).unwrap();
     let typical = &simulated.typical[0];
     let found = [simulated.mean_distance_nats.mean, typical.released.mean, typical.real.mean];
     assert_eq!(found, [0.610_102_498_102_188_2, 0.492, 0.836]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{blocks, chance_of, credit, exponential, radius, random_chain, scattered_chain};
 use proptest::prelude::*;
-use veilwalk::analysis::{Origin, OwnWalks, unobserved};
+use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::guarantee::{Effort, Guarantee};
 use veilwalk::internal::given_walk;
 use veilwalk::internal::guarantee::{block_loss, worst_replacement};
@@ -14,8 +14,7 @@ use veilwalk::internal::mechanism::Workspace;
 use veilwalk::internal::random::Randomness;
 use veilwalk::mechanism::{Blocks, Unit};
 use veilwalk::random::Words;
-use veilwalk::unwatched;
-use veilwalk::{Chain, Distance, Mechanism, Model, Promise, Source, Start, StateId};
+use veilwalk::{Chain, Distance, Mechanism, Model, Promise, Source, Start, StateId, unwatched};
 
 fn randomness(mechanism: &Mechanism, seed: u64) -> Randomness {
     Source::seeded(seed).open(mechanism.fingerprint()).unwrap()
@@ -135,7 +134,7 @@ proptest! {
         // Analysis by passes gives the same marginals as adding up paths.
         let with_first = [&[from], &reals[..]].concat();
         let figures =
-            given_walk::utility(&whole, &with_first, Start::First, &[], &unobserved).unwrap();
+            given_walk::utility(&whole, &with_first, Start::First, &[], &unwatched).unwrap();
         for (t, (law, &x)) in marginals.iter().zip(&reals).enumerate() {
             let row = model.directed().to(x);
             let mean: f64 = law.iter().zip(row).map(|(p, d)| p * d.as_f64()).sum();

@@ -7,13 +7,11 @@ use std::sync::Arc;
 use common::{
     blocks, chance_of, credit, exponential, mean_and_error, radius, scattered_chain, state,
 };
-use veilwalk::analysis::{
-    AnalysisEffort, Findings, Inquiry, Origin, OwnWalks, Plan, Utility, unobserved,
-};
+use veilwalk::analysis::{AnalysisEffort, Findings, Inquiry, Origin, OwnWalks, Plan, Utility};
 use veilwalk::internal::simulate::{Estimate, RealWalks, Simulation, simulate};
 use veilwalk::internal::{given_walk, given_walks};
 use veilwalk::session::Releaser;
-use veilwalk::{Distance, Mechanism, Model, Source, Start, StateId};
+use veilwalk::{Distance, Mechanism, Model, Source, Start, StateId, unwatched};
 
 /// Walks of 100 steps from Baa at one unit of epsilon per nat: exact for each real walk, averaged
 /// over 4,000 of the chain's walks.
@@ -32,7 +30,7 @@ fn a_delay_buys_accuracy_on_the_credit_chain() {
         let figures: Vec<_> = (0..4000)
             .map(|_| {
                 let real = own.walk(Origin::At(baa), 100, words);
-                given_walk::utility(&blocks, &real, Start::First, &[], &unobserved).unwrap()
+                given_walk::utility(&blocks, &real, Start::First, &[], &unwatched).unwrap()
             })
             .collect();
         let of =
@@ -56,8 +54,8 @@ fn analysis_agrees_with_single_steps_and_with_the_sampler() {
     let one = blocks(&model, design, radius("2", "3.5"), "1");
     let rule = Mechanism::new(model.clone(), design, radius("2", "3.5")).unwrap();
     let levels = [2.0, 6.0];
-    let by_blocks = given_walk::utility(&one, &real, Start::Initial, &levels, &unobserved).unwrap();
-    let by_steps = given_walk::utility(&rule, &real, Start::Initial, &levels, &unobserved).unwrap();
+    let by_blocks = given_walk::utility(&one, &real, Start::Initial, &levels, &unwatched).unwrap();
+    let by_steps = given_walk::utility(&rule, &real, Start::Initial, &levels, &unwatched).unwrap();
     let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
     for (a, b) in by_blocks.distance_by_step.iter().zip(&by_steps.distance_by_step) {
         assert!(close(*a, *b));
@@ -66,7 +64,7 @@ fn analysis_agrees_with_single_steps_and_with_the_sampler() {
     assert!(close(by_blocks.exceedance[1].ever, by_steps.exceedance[1].ever));
 
     let four = Arc::new(blocks(&model, design, radius("2", "3.5"), "4"));
-    let exact = given_walk::utility(&four, &real, Start::First, &[], &unobserved).unwrap();
+    let exact = given_walk::utility(&four, &real, Start::First, &[], &unwatched).unwrap();
     let mut releaser = Releaser::new(four, &Source::seeded(5), Start::First).unwrap();
     let n = 40_000;
     let mut wrong = vec![0u64; real.len()];
@@ -99,7 +97,7 @@ fn simulated_blocks_agree_with_exact_ones() {
         let blocks = blocks(&model, exponential(distance, "0.5"), radius("6", "3"), length);
         for start in [Start::First, Start::Initial] {
             let levels = [1.0, 4.0];
-            let exact = given_walks::utility(&blocks, &walks, start, &levels, &unobserved).unwrap();
+            let exact = given_walks::utility(&blocks, &walks, start, &levels, &unwatched).unwrap();
             let simulation = Simulation {
                 real: RealWalks::Given(&[]),
                 start,
@@ -108,8 +106,7 @@ fn simulated_blocks_agree_with_exact_ones() {
                 levels: &levels,
                 etas: &[],
             };
-            let simulated =
-                given_walks::simulate(&blocks, &walks, simulation, &unobserved).unwrap();
+            let simulated = given_walks::simulate(&blocks, &walks, simulation, &unwatched).unwrap();
             agree(exact.mean_distance_nats, simulated.mean_distance_nats);
             agree(exact.wrong_state_share, simulated.wrong_state_share);
             agree(exact.entropy_nats.released, simulated.entropy_nats.released);
@@ -134,14 +131,14 @@ fn simulated_blocks_agree_over_the_chains_own_walks() {
         Simulation { real, start: Start::First, walks: 4000, seed: 4, levels: &[], etas: &[] };
     let one = blocks(&model, design, promise, "1");
     let rule = Mechanism::new(model.clone(), design, promise).unwrap();
-    let pair = JointChain::new(&rule, KernelMemory::default(), &unobserved).unwrap();
-    let exact = pair.utility(origin, Start::First, 30, &[], &unobserved).unwrap();
-    let simulated = simulate(&one, simulation, &unobserved).unwrap();
+    let pair = JointChain::new(&rule, KernelMemory::default(), &unwatched).unwrap();
+    let exact = pair.utility(origin, Start::First, 30, &[], &unwatched).unwrap();
+    let simulated = simulate(&one, simulation, &unwatched).unwrap();
     agree(exact.wrong_state_share, simulated.wrong_state_share);
     agree(exact.mean_distance_nats, simulated.mean_distance_nats);
 
     let seven = blocks(&model, design, promise, "7");
-    let simulated = simulate(&seven, simulation, &unobserved).unwrap();
+    let simulated = simulate(&seven, simulation, &unwatched).unwrap();
     let mut randomness = Source::seeded(9).open(seven.fingerprint()).unwrap();
     let key = randomness.walk(b"real walks");
     let words = randomness.at(&key, 0, None);
@@ -149,7 +146,7 @@ fn simulated_blocks_agree_over_the_chains_own_walks() {
     let exact: Vec<f64> = (0..4000)
         .map(|_| {
             let real = own.walk(origin, 30, words);
-            let figures = given_walk::utility(&seven, &real, Start::First, &[], &unobserved);
+            let figures = given_walk::utility(&seven, &real, Start::First, &[], &unwatched);
             figures.unwrap().wrong_state_share
         })
         .collect();
@@ -183,9 +180,9 @@ fn one_inquiry_serves_single_steps_and_blocks() {
     assert_eq!(own.longest(), 12);
 
     let plan = Plan { mechanism: &steps, inquiry, effort: AnalysisEffort::SOME };
-    let by_steps = plan.carry_out(&unobserved).unwrap().exact().unwrap();
+    let by_steps = plan.carry_out(&unwatched).unwrap().exact().unwrap();
     let plan = Plan { mechanism: &one, inquiry, effort: AnalysisEffort::WHATEVER_IT_TAKES };
-    let by_blocks = plan.carry_out(&unobserved).unwrap().exact().unwrap();
+    let by_blocks = plan.carry_out(&unwatched).unwrap().exact().unwrap();
     let (a, b) = (&by_steps.utility, &by_blocks.utility);
     assert!((a.mean_distance_nats - b.mean_distance_nats).abs() < 1e-9);
     assert!((a.wrong_state_share - b.wrong_state_share).abs() < 1e-9);
@@ -202,6 +199,6 @@ fn one_inquiry_serves_single_steps_and_blocks() {
     }
     // Over the chain's own walks there are no exact figures in blocks.
     let plan = Plan { mechanism: &one, inquiry: own, effort: AnalysisEffort::WHATEVER_IT_TAKES };
-    let found = plan.carry_out(&unobserved).unwrap();
+    let found = plan.carry_out(&unwatched).unwrap();
     assert!(matches!(found, Findings::Simulated { ref simulated, .. } if simulated.walks == 2000));
 }

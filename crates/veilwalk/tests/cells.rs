@@ -13,8 +13,8 @@ use veilwalk::internal::cell::Obtained;
 use veilwalk::internal::distance::{Cells, Nearest};
 use veilwalk::mechanism::Calibration;
 use veilwalk::mechanism::{ChainWeight, ScaleError, Unit};
-use veilwalk::{Cancelled, unwatched};
 use veilwalk::{Chain, Design, Distance, Mechanism, Model, Nats, Preset, Promise, Rule, StateId};
+use veilwalk::{Progress, Stopped, unwatched};
 
 fn designs() -> impl Strategy<Value = Design> {
     let distance = prop_oneof![Just(Distance::Cell), Just(Distance::CellSymmetric)];
@@ -255,7 +255,7 @@ fn making_cells_tells_how_far_it_is_and_can_be_stopped_anywhere() {
     let promise = Promise::within_radius("2".parse().unwrap(), "2".parse().unwrap());
     for calibration in [Calibration::Theorem, Calibration::Exact] {
         let shares = Mutex::new(Vec::new());
-        let watch = |share| {
+        let watch = |Progress { share, .. }: Progress| {
             shares.lock().unwrap().push(share);
             ControlFlow::Continue(())
         };
@@ -270,8 +270,8 @@ fn making_cells_tells_how_far_it_is_and_can_be_stopped_anywhere() {
         for stop_at in [0.0, 0.1, 0.19, 0.21, 0.7] {
             let model = model();
             let told_after = AtomicUsize::new(0);
-            let watch = |share: f64| {
-                if share < stop_at {
+            let watch = |progress: Progress| {
+                if progress.share < stop_at {
                     return ControlFlow::Continue(());
                 }
                 told_after.fetch_add(1, Ordering::Relaxed);
@@ -279,7 +279,7 @@ fn making_cells_tells_how_far_it_is_and_can_be_stopped_anywhere() {
             };
             let stopped =
                 Mechanism::with_cells(model.clone(), design, promise, calibration, &watch);
-            assert_eq!(stopped.unwrap_err(), ScaleError::Cancelled(Cancelled));
+            assert_eq!(stopped.unwrap_err(), ScaleError::Stopped(Stopped));
             // Each thread ends with the state it is at.
             let threads = rayon::current_num_threads();
             assert!(told_after.into_inner() <= 2 * threads, "it went on for long after");

@@ -14,7 +14,9 @@ use veilwalk::guarantee::{
 use veilwalk::internal::guarantee::{Coverage, FigureKind, Losses, audited_loss};
 use veilwalk::mechanism::{ChainWeight, Unit};
 use veilwalk::unwatched;
-use veilwalk::{Chain, Design, Distance, Mechanism, Model, Nats, Preset, Promise, Rule, StateId};
+use veilwalk::{
+    Chain, Design, Distance, Mechanism, Model, Nats, Preset, Progress, Promise, Rule, StateId,
+};
 
 /// The loss as it is defined, one probability after the other.
 fn slow_loss(mechanism: &Mechanism, x: StateId, other: StateId) -> f64 {
@@ -342,10 +344,10 @@ fn what_cannot_be_calibrated_or_explained_says_why() {
         Guarantee::new(&bare, Effort::default(), &unwatched),
         Err(GuaranteeError::NoPromise)
     );
-    let stop = |_: f64| ControlFlow::Break(());
+    let stop = |_: Progress| ControlFlow::Break(());
     assert!(matches!(
         Guarantee::new(&empty, Effort::default(), &stop),
-        Err(GuaranteeError::Cancelled(_))
+        Err(GuaranteeError::Stopped(_))
     ));
 }
 
@@ -516,7 +518,7 @@ fn progress_goes_from_nothing_to_all() {
     let mechanism = preset(&model, Preset::Paper, "1", "2");
     for effort in [Effort::UNLIMITED, Effort::LEAST] {
         let seen = std::sync::Mutex::new(Vec::new());
-        let watch = |done: f64| {
+        let watch = |Progress { share: done, .. }: Progress| {
             seen.lock().unwrap().push(done);
             ControlFlow::Continue(())
         };

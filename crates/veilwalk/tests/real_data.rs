@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use common::{blocks, exponential, mean_and_error, preset, radius};
-use veilwalk::analysis::{Origin, OwnWalks, unobserved};
+use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope, TransitionCounts};
 use veilwalk::guarantee::Effort;
 use veilwalk::internal::cell::Obtained;
@@ -18,8 +18,7 @@ use veilwalk::internal::given_walk;
 use veilwalk::internal::guarantee::{Coverage, audited_loss};
 use veilwalk::internal::simulate::{RealWalks, Simulation, simulate};
 use veilwalk::mechanism::Calibration;
-use veilwalk::unwatched;
-use veilwalk::{Distance, Mechanism, Model, Preset, Promise, Source, Start};
+use veilwalk::{Distance, Mechanism, Model, Preset, Promise, Source, Start, unwatched};
 
 const LARGEST: BuildOptions =
     BuildOptions { scope: Scope::LargestComponent, row_sums: veilwalk::chain::RowSums::Check };
@@ -68,7 +67,7 @@ fn simulated(mechanism: &Mechanism, walks: u64) -> [(f64, f64); 2] {
         levels: &[],
         etas: &[],
     };
-    let found = simulate(mechanism, simulation, &unobserved).unwrap();
+    let found = simulate(mechanism, simulation, &unwatched).unwrap();
     [found.wrong_state_share, found.mean_distance_nats].map(|e| (e.mean, e.standard_error))
 }
 
@@ -136,7 +135,7 @@ fn exact_wrong_share(blocks: &Mechanism, walks: usize) -> (f64, f64) {
     let own = OwnWalks::new(blocks.model().chain());
     let each = (0..walks).map(|_| {
         let real = own.walk(Origin::Initial, 100, words);
-        let figures = given_walk::utility(blocks, &real, Start::First, &[], &unobserved);
+        let figures = given_walk::utility(blocks, &real, Start::First, &[], &unwatched);
         figures.unwrap().wrong_state_share
     });
     mean_and_error(&each.collect::<Vec<_>>())

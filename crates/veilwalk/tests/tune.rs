@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use common::{credit, state};
+use veilwalk::analysis::Origin;
 use veilwalk::analysis::{Aim, Question, TuneError, tune};
-use veilwalk::analysis::{Origin, unobserved};
 use veilwalk::internal::joint::{JointChain, KernelMemory};
 use veilwalk::internal::tune::WalksFrom;
-use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
+use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start, unwatched};
 
 fn promises(radius: &str) -> Vec<Promise> {
     let epsilons = ["0.5", "3"].map(|e| e.parse().unwrap());
@@ -28,7 +28,7 @@ fn the_winner_is_never_worse_than_the_paper_or_any_other() {
             for aim in ["closeness", "wrong-states", "typicality", "1,1,0.5"] {
                 let aim: Aim = aim.parse().unwrap();
                 let question = Question { steps: 30, ..Question::new(promise, aim) };
-                let ranking = tune(&model, question, &unobserved).unwrap();
+                let ranking = tune(&model, question, &unwatched).unwrap();
                 assert_eq!(ranking.members.len() + ranking.impossible.len(), 40);
                 let winner = ranking.winner();
                 assert!(
@@ -58,12 +58,12 @@ fn figures_are_those_of_the_analysis() {
         start: Start::First,
         ..Question::new(promise, Aim::WrongStates)
     };
-    let ranking = tune(&model, question, &unobserved).unwrap();
+    let ranking = tune(&model, question, &unwatched).unwrap();
     assert!(ranking.screening_steps.is_none() && ranking.screened_out.is_empty());
     for preset in [Preset::Paper, Preset::Sharp, Preset::Cell] {
         let mechanism = Mechanism::new(model.clone(), preset.design(), promise).unwrap();
-        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved).unwrap();
-        let utility = joint.utility(Origin::At(from), Start::First, 100, &[], &unobserved).unwrap();
+        let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
+        let utility = joint.utility(Origin::At(from), Start::First, 100, &[], &unwatched).unwrap();
         let figures = ranking.of(preset).unwrap().figures;
         assert_eq!(figures.wrong_state_share, utility.wrong_state_share);
         assert_eq!(figures.mean_distance_nats, utility.mean_distance_nats);
@@ -86,7 +86,7 @@ fn from_the_stationary_distribution_the_real_entropy_is_the_rate() {
         steps: 10,
         ..Question::new(promise, Aim::Typicality)
     };
-    let ranking = tune(&model, question, &unobserved).unwrap();
+    let ranking = tune(&model, question, &unwatched).unwrap();
     let chain = model.chain();
     let rate = chain.entropy_rate(&chain.stationary().unwrap());
     assert!((ranking.real_entropy_nats - rate).abs() < 1e-9);
@@ -96,8 +96,8 @@ fn from_the_stationary_distribution_the_real_entropy_is_the_rate() {
 fn it_can_be_stopped() {
     let promise = Promise::within_radius("3".parse().unwrap(), "3.5".parse().unwrap());
     let question = Question::new(promise, Aim::Closeness);
-    let stopped = tune(&credit(), question, &|progress| match progress.done {
-        0..200 => ControlFlow::Continue(()),
+    let stopped = tune(&credit(), question, &|progress| match progress.share {
+        ..0.2 => ControlFlow::Continue(()),
         _ => ControlFlow::Break(()),
     });
     assert!(matches!(stopped, Err(TuneError::Stopped(_))));

@@ -93,12 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             question.promise.unit
         ));
     }
-    let ranking = with_progress("tuning", |watch| {
-        tune(&model, question, &|progress| {
-            let done = progress.done as f64 / progress.total.max(1) as f64;
-            watch(done)
-        })
-    })?;
+    let ranking = with_progress("tuning", |watch| tune(&model, question, watch))?;
     if let Some(path) = &args.output {
         described(&model, &ranking)?.write(path)?;
     }

@@ -159,7 +159,7 @@ pub type Charge<'a> =
     dyn Fn(&[NewWalk<'_>]) -> Result<(), Box<dyn Error + Send + Sync>> + Send + Sync + 'a;
 
 /// Told how far a release has come, and may end it.
-pub type Watch<'a> = dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync + 'a;
+pub type ReleaseWatch<'a> = dyn Fn(ReleaseProgress) -> ControlFlow<()> + Sync + 'a;
 
 /// Why a release ended early. Nothing of it should be used.
 #[derive(Debug, Error)]
@@ -212,7 +212,7 @@ pub struct WalkRelease<'a> {
     /// Called with every name before its walk is released.
     pub charge: Option<&'a Charge<'a>>,
     /// Told how far it has come.
-    pub watch: &'a Watch<'a>,
+    pub watch: &'a ReleaseWatch<'a>,
 }
 
 impl std::fmt::Debug for WalkRelease<'_> {

@@ -279,7 +279,7 @@ fn watched(
     mechanism: Arc<Mechanism>,
     input: WalkInput,
     threads: usize,
-    watch: &Watch<'_>,
+    watch: &ReleaseWatch<'_>,
 ) -> Result<Tally, ReleaseError> {
     let release = WalkRelease {
         mechanism,

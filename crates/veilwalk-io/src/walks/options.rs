@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use veilwalk::Remedy;
+use veilwalk::error::Remedy;
 
 use super::WalkFormat;
 use crate::read_error::ReadErrorKind;

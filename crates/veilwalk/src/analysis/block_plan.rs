@@ -6,9 +6,10 @@
 
 use super::plan::{Analysis, Findings, LeftOut, Plan, PlanError, TypicalFigure};
 use super::simulate::{SimulatedUtility, Typical};
-use super::{Inquiry, Observer, given_walks};
+use super::{Inquiry, given_walks};
 use crate::chain::{Chain, StateId};
 use crate::mechanism::BlockLength;
+use crate::watch::Watch;
 
 /// Transitions passed over for a simulation that nobody gave a number of walks for.
 const SIMULATED_WORK: f64 = 5e8;
@@ -28,7 +29,7 @@ impl Plan<'_> {
     pub(super) fn in_blocks(
         &self,
         length: BlockLength,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<Findings, PlanError> {
         let steps = self.inquiry.longest();
         if let BlockLength::Whole { longest } = length
@@ -43,8 +44,8 @@ impl Plan<'_> {
         match self.inquiry.real {
             Some(walks) if self.affords_exact(walks, length) => {
                 let Inquiry { start, levels, simulate, .. } = self.inquiry;
-                let utility = given_walks::utility(self.mechanism, walks, start, levels, observer)?;
-                let simulated = simulate.map(|count| self.simulated(count, observer));
+                let utility = given_walks::utility(self.mechanism, walks, start, levels, watch)?;
+                let simulated = simulate.map(|count| self.simulated(count, watch));
                 let simulated = simulated.transpose()?;
                 let typical = simulated.as_ref().map_or_else(Vec::new, typical_figures);
                 if simulated.is_none() {
@@ -68,7 +69,7 @@ impl Plan<'_> {
                     .to_owned(),
                 });
                 let count = self.inquiry.simulate.unwrap_or_else(|| self.walks());
-                let simulated = self.simulated(count, observer)?;
+                let simulated = self.simulated(count, watch)?;
                 Ok(Findings::Simulated { simulated: Box::new(simulated), left_out })
             }
         }

@@ -10,15 +10,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
-use thiserror::Error;
 
 use super::joint::{JointChain, KernelMemory};
-use super::{EntropyFigures, Origin, Progress, Stopped, Utility};
+use super::{EntropyFigures, Origin, Utility};
 use crate::guarantee::{CalibrationError, Cover, Effort, FigureKind, audited_loss, calibrate};
 use crate::mechanism::{Epsilon, Mechanism, Preset, Promise, Radius, ScaleError, Unit};
 use crate::model::Model;
 use crate::session::Start;
-use crate::watch::Cancelled;
+use crate::watch::{Progress, Stopped};
 
 /// What every row has in common.
 #[derive(Clone, Debug)]
@@ -49,25 +48,8 @@ impl Setting {
     }
 }
 
-/// Told what is being worked on and how far it is; answers whether to go on.
-pub type Tell<'a> = &'a (dyn Fn(Preset, &'static str, f64) -> ControlFlow<()> + Sync);
-
-/// Stopped on request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("stopped before the comparison was complete")]
-pub struct Interrupted;
-
-impl From<Stopped> for Interrupted {
-    fn from(_: Stopped) -> Self {
-        Self
-    }
-}
-
-impl From<Cancelled> for Interrupted {
-    fn from(_: Cancelled) -> Self {
-        Self
-    }
-}
+/// A [`Watch`](crate::watch::Watch) that is also told which mechanism is being worked on.
+pub type WatchEach<'a> = &'a (dyn Fn(Preset, Progress) -> ControlFlow<()> + Sync);
 
 /// All mechanisms on one basis.
 #[derive(Clone, Debug)]
@@ -172,9 +154,9 @@ impl Comparison {
         presets: &[Preset],
         basis: Basis,
         epsilon: Epsilon,
-        tell: Tell<'_>,
-    ) -> Result<Self, Interrupted> {
-        let rows = presets.iter().map(|&preset| Row::new(setting, preset, basis, epsilon, tell));
+        watch: WatchEach<'_>,
+    ) -> Result<Self, Stopped> {
+        let rows = presets.iter().map(|&preset| Row::new(setting, preset, basis, epsilon, watch));
         let rows = rows.collect::<Result<_, _>>()?;
         let vacuous = match basis {
             Basis::Radius(radius) => {
@@ -202,10 +184,10 @@ impl Row {
         preset: Preset,
         basis: Basis,
         epsilon: Epsilon,
-        tell: Tell<'_>,
-    ) -> Result<Self, Interrupted> {
-        let outcome = match made(setting, preset, basis, epsilon, tell)? {
-            Ok(mechanism) => Ok(Measured::new(setting, preset, &mechanism, tell)?),
+        watch: WatchEach<'_>,
+    ) -> Result<Self, Stopped> {
+        let outcome = match made(setting, preset, basis, epsilon, watch)? {
+            Ok(mechanism) => Ok(Measured::new(setting, preset, &mechanism, watch)?),
             Err(refusal) => Err(refusal),
         };
         Ok(Self { preset, remark: remark(preset, basis), outcome })
@@ -217,19 +199,14 @@ impl Measured {
         setting: &Setting,
         preset: Preset,
         mechanism: &Mechanism,
-        tell: Tell<'_>,
-    ) -> Result<Self, Interrupted> {
-        let share = |progress: Progress| progress.done as f64 / progress.total.max(1) as f64;
-        let pair = JointChain::new(mechanism, KernelMemory::default(), &|progress| {
-            tell(preset, "kernels", share(progress))
-        })?;
+        watch: WatchEach<'_>,
+    ) -> Result<Self, Stopped> {
+        let watch = |progress: Progress| watch(preset, progress);
+        let pair = JointChain::new(mechanism, KernelMemory::default(), &watch)?;
         let levels = [setting.level];
         let utility =
-            pair.utility(setting.origin, setting.start, setting.steps, &levels, &|progress| {
-                tell(preset, "steps", share(progress))
-            })?;
+            pair.utility(setting.origin, setting.start, setting.steps, &levels, &watch)?;
         drop(pair);
-        let watch = |done| tell(preset, "comparing states", done);
         let losses = audited_loss(mechanism, setting.effort, &watch)?;
         Ok(Self { utility, loss: losses.any.max, figures: losses.any.figures })
     }
@@ -241,23 +218,23 @@ fn made(
     preset: Preset,
     basis: Basis,
     epsilon: Epsilon,
-    tell: Tell<'_>,
-) -> Result<Result<Mechanism, String>, Interrupted> {
+    watch: WatchEach<'_>,
+) -> Result<Result<Mechanism, String>, Stopped> {
     let promise = basis.promise(epsilon);
-    let calibrating = |done| tell(preset, "calibrating", done);
+    let watch = |progress: Progress| watch(preset, progress);
     let model = Arc::clone(&setting.model);
-    let theorem = match Mechanism::watched(model, preset.design(), promise, &calibrating) {
+    let theorem = match Mechanism::watched(model, preset.design(), promise, &watch) {
         Ok(theorem) => theorem,
-        Err(ScaleError::Cancelled(cancelled)) => return Err(cancelled.into()),
+        Err(ScaleError::Stopped(stopped)) => return Err(stopped),
         Err(refusal) => return Ok(Err(refusal.to_string())),
     };
     // Cells come calibrated.
     if basis != Basis::Loss || theorem.certificate().is_some() {
         return Ok(Ok(theorem));
     }
-    match calibrate(&theorem, setting.effort, &calibrating) {
+    match calibrate(&theorem, setting.effort, &watch) {
         Ok((mechanism, _)) => Ok(Ok(mechanism)),
-        Err(CalibrationError::Cancelled(cancelled)) => Err(cancelled.into()),
+        Err(CalibrationError::Stopped(stopped)) => Err(stopped),
         Err(refusal) => Ok(Err(refusal.to_string())),
     }
 }

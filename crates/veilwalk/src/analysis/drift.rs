@@ -38,11 +38,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::joint::JointChain;
-use super::progress::{Observer, Stage, Stopped, report};
 use super::row_entropies;
 use crate::chain::StateId;
 use crate::mechanism::{ChainWeight, Distance, Mechanism};
 use crate::nats::Nats;
+use crate::watch::{Stage, Stopped, Watch, report};
 
 /// The exact drift of every pair, and what the two versions of the Lemma say of it.
 #[derive(Clone)]
@@ -90,16 +90,16 @@ impl Drift {
     ///
     /// # Errors
     ///
-    /// If the observer stops it.
+    /// If the watcher asks to stop.
     ///
     /// # Complexity
     ///
     /// One sweep, and as much again for the Lemma.
-    pub fn new(joint: &JointChain<'_>, observer: Observer<'_>) -> Result<Self, Stopped> {
+    pub fn new(joint: &JointChain<'_>, watch: Watch<'_>) -> Result<Self, Stopped> {
         const STAGES: usize = 2;
         let model = joint.mechanism().model();
         let (n, directed) = (model.chain().len(), model.directed());
-        report(observer, Stage::Drift, 0, STAGES)?;
+        report(watch, Stage::Drift, 0, STAGES)?;
         let nats = |x: usize, z: usize| directed.to(StateId::new(x))[z].as_f64();
         let mut drift = joint.expectation(nats);
         let tolerance = 1e-12 * model.diameter().distance.as_f64().max(1.0);
@@ -112,9 +112,9 @@ impl Drift {
             row.filter(|(attractive, _)| !**attractive).map(|(_, &d)| d).max()
         });
         let b_epsilon = outside.max().unwrap_or(Nats::ZERO);
-        report(observer, Stage::Drift, 1, STAGES)?;
+        report(watch, Stage::Drift, 1, STAGES)?;
         let lemma = lemma_speaks_of(joint.mechanism()).then(|| Lemma::new(joint, tolerance));
-        report(observer, Stage::Drift, STAGES, STAGES)?;
+        report(watch, Stage::Drift, STAGES, STAGES)?;
         Ok(Self { states: n, drift, attractive, lemma, b_epsilon })
     }
 

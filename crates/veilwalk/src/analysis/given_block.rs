@@ -8,10 +8,10 @@
 use super::edge_weights;
 use super::figures::Utility;
 use super::given_walk::{figures_along, first_law_on};
-use super::progress::{Observer, Stopped};
 use crate::chain::StateId;
 use crate::mechanism::{Blocks, Mechanism, Workspace};
 use crate::session::Start;
+use crate::watch::{Stopped, Watch};
 
 /// All figures for one real walk, the first state included as step 0.
 ///
@@ -24,7 +24,7 @@ pub(super) fn utility(
     real: &[StateId],
     start: Start,
     levels: &[f64],
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<Utility, Stopped> {
     let model = mechanism.model();
     let first = *real.first().expect("a walk has a first state");
@@ -32,7 +32,7 @@ pub(super) fn utility(
     let mut passes = Passes::new(mechanism);
     let steps = &real[1..];
     let most = blocks.length().most_steps().get() as usize;
-    figures_along(model, real, law, levels, observer, |t, laws| {
+    figures_along(model, real, law, levels, watch, |t, laws| {
         // Step t is the first of a block.
         if (t - 1) % most == 0 {
             let end = (t - 1).saturating_add(most).min(steps.len());

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use veilwalk::analysis::unobserved;
+//! use veilwalk::analysis::unwatched;
 //! use veilwalk::internal::given_walk;
 //! use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
 //!
@@ -15,19 +15,19 @@
 //! let mechanism = Mechanism::new(model.clone(), Preset::Sharp.design(), promise)?;
 //!
 //! let real = ["B", "B", "Caa", "Ca/C"].map(|label| model.chain().state(label).unwrap());
-//! let figures = given_walk::utility(&mechanism, &real, Start::First, &[2.0], &unobserved)?;
+//! let figures = given_walk::utility(&mechanism, &real, Start::First, &[2.0], &unwatched)?;
 //! assert_eq!(figures.steps, 3);
 //! assert_eq!(figures.wrong_by_step[0], 0.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use super::figures::{Collected, DistanceLaw, Utility};
-use super::progress::{Observer, Stage, Stopped, report};
 use super::{edge_weights, given_block};
 use crate::chain::{Chain, StateId};
 use crate::mechanism::{KernelWorkspace, Mechanism};
 use crate::model::Model;
 use crate::session::Start;
+use crate::watch::{Stage, Stopped, Watch, report};
 
 /// The exact distribution of the released state, moved along a real walk.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl<'m> ReleasedLaw<'m> {
 ///
 /// # Errors
 ///
-/// If the observer stops it.
+/// If the watcher asks to stop.
 ///
 /// # Panics
 ///
@@ -84,15 +84,15 @@ pub fn utility(
     real: &[StateId],
     start: Start,
     levels: &[f64],
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<Utility, Stopped> {
     if let Some(blocks) = mechanism.blocks() {
-        return given_block::utility(mechanism, blocks, real, start, levels, observer);
+        return given_block::utility(mechanism, blocks, real, start, levels, watch);
     }
     let first = *real.first().expect("a walk has a first state");
     let mut steps = Stepper::new(mechanism);
     let law = first_law(mechanism, start, first);
-    figures_along(mechanism.model(), real, law, levels, observer, |t, laws| {
+    figures_along(mechanism.model(), real, law, levels, watch, |t, laws| {
         steps.advance(real[t], laws)
     })
 }
@@ -105,7 +105,7 @@ pub(super) fn figures_along(
     real: &[StateId],
     first: Vec<f64>,
     levels: &[f64],
-    observer: Observer<'_>,
+    watch: Watch<'_>,
     mut advance: impl FnMut(usize, &mut [Vec<f64>]) -> f64,
 ) -> Result<Utility, Stopped> {
     let (chain, directed) = (model.chain(), model.directed());
@@ -115,7 +115,7 @@ pub(super) fn figures_along(
     let mut ever: Vec<Vec<f64>> = vec![Vec::with_capacity(real.len()); levels.len()];
     for (t, &x) in real.iter().enumerate() {
         if t > 0 {
-            report(observer, Stage::Steps, t, real.len() - 1)?;
+            report(watch, Stage::Steps, t, real.len() - 1)?;
             collected.released_weight += advance(t, &mut laws);
             collected.real_weight += -chain.probability(real[t - 1], x).ln();
         }

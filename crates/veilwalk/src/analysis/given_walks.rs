@@ -14,7 +14,6 @@ use rayon::prelude::*;
 
 use super::figures::{EntropyFigures, Exceedance, Utility, entropy_rate};
 use super::given_walk;
-use super::progress::{Observer, Progress, Stage, Stopped, report};
 use super::simulate::{
     Estimate, RealWalks, SimulatedEntropy, SimulatedExceedance, SimulatedUtility, Simulation,
     Typical, simulate as simulate_one,
@@ -23,6 +22,7 @@ use super::typical::{self, Spending, TypicalEnclosure};
 use crate::chain::StateId;
 use crate::mechanism::Mechanism;
 use crate::session::Start;
+use crate::watch::{Progress, Stage, Stopped, Watch, report};
 
 const WALKS_PER_BATCH: usize = 256;
 
@@ -30,7 +30,7 @@ const WALKS_PER_BATCH: usize = 256;
 ///
 /// # Errors
 ///
-/// If the observer stops it.
+/// If the watcher asks to stop.
 ///
 /// # Panics
 ///
@@ -40,13 +40,13 @@ pub fn utility(
     walks: &[Vec<StateId>],
     start: Start,
     levels: &[f64],
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<Utility, Stopped> {
     let all_steps: usize = walks.iter().map(|walk| walk.len().saturating_sub(1)).sum();
     let done = AtomicU64::new(0);
     let count = |_: Progress| -> ControlFlow<()> {
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        observer(Progress { stage: Stage::Steps, done, total: all_steps as u64 })
+        watch(Progress { stage: Stage::Steps, share: done as f64 / all_steps.max(1) as f64 })
     };
     let mut sums = Sums::new(walks, levels.len());
     for batch in walks.chunks(WALKS_PER_BATCH) {
@@ -139,7 +139,7 @@ impl Sums {
 ///
 /// # Errors
 ///
-/// If the observer stops it.
+/// If the watcher asks to stop.
 ///
 /// # Panics
 ///
@@ -150,17 +150,16 @@ pub fn typical(
     start: Start,
     eta: f64,
     spending: Spending,
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<Option<TypicalEnclosure>, Stopped> {
     let moving: Vec<&Vec<StateId>> = walks.iter().filter(|walk| walk.len() > 1).collect();
     let share = Spending { operations: spending.operations / moving.len() as f64, ..spending };
     let mut sum = TypicalEnclosure { eta, at_least: 0.0, at_most: 0.0, width_nats: 0.0 };
     for (done, walk) in moving.iter().enumerate() {
-        report(observer, Stage::Typical, done, moving.len())?;
+        report(watch, Stage::Typical, done, moving.len())?;
         let relay = |_: Progress| {
-            let progress =
-                Progress { stage: Stage::Typical, done: done as u64, total: moving.len() as u64 };
-            observer(progress)
+            let share = done as f64 / moving.len() as f64;
+            watch(Progress { stage: Stage::Typical, share })
         };
         let found = typical::of_given_walk(mechanism, walk, start, eta, share, &relay)?;
         let Some(one) = found else { return Ok(None) };
@@ -176,7 +175,7 @@ pub fn typical(
 ///
 /// # Errors
 ///
-/// If the observer stops it.
+/// If the watcher asks to stop.
 ///
 /// # Panics
 ///
@@ -185,7 +184,7 @@ pub fn simulate(
     mechanism: &Mechanism,
     walks: &[Vec<StateId>],
     simulation: Simulation<'_>,
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<SimulatedUtility, Stopped> {
     let all_steps: usize = walks.iter().map(|walk| walk.len() - 1).sum();
     let longest = walks.iter().map(Vec::len).max().unwrap_or(0);
@@ -193,13 +192,8 @@ pub fn simulate(
     let mut sums = SimulatedUtility::nothing(all_steps, longest, simulation.levels);
     for (place, walk) in walks.iter().enumerate() {
         let relay = |inner: Progress| {
-            let within = inner.done as f64 / inner.total.max(1) as f64;
-            let progress = Progress {
-                stage: Stage::Simulation,
-                done: ((place as f64 + within) * 1000.0) as u64,
-                total: walks.len() as u64 * 1000,
-            };
-            observer(progress)
+            let share = (place as f64 + inner.share) / walks.len() as f64;
+            watch(Progress { stage: Stage::Simulation, share })
         };
         let (real, seed) = (RealWalks::Given(walk), simulation.seed.wrapping_add(place as u64));
         let one = simulate_one(mechanism, Simulation { real, seed, ..simulation }, &relay)?;

@@ -1,10 +1,11 @@
 //! What is asked of an analysis, of single steps and of blocks alike.
 
 use super::simulate::{RealWalks as Simulated, SimulatedUtility, Simulation, simulate};
-use super::{Observer, Origin, Stopped, given_walks};
+use super::{Origin, given_walks};
 use crate::chain::StateId;
 use crate::mechanism::Mechanism;
 use crate::session::Start;
+use crate::watch::{Stopped, Watch};
 
 /// What to find out about releases, whatever makes them.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,7 @@ impl Inquiry<'_> {
         &self,
         mechanism: &Mechanism,
         walks: u64,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<SimulatedUtility, Stopped> {
         let simulation = Simulation {
             real: Simulated::Own { origin: self.origin, steps: self.steps },
@@ -52,8 +53,8 @@ impl Inquiry<'_> {
             etas: self.etas,
         };
         match self.real {
-            Some(real) => given_walks::simulate(mechanism, real, simulation, observer),
-            None => simulate(mechanism, simulation, observer),
+            Some(real) => given_walks::simulate(mechanism, real, simulation, watch),
+            None => simulate(mechanism, simulation, watch),
         }
     }
 }

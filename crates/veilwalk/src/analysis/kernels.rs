@@ -3,9 +3,9 @@
 
 use rayon::prelude::*;
 
-use super::progress::{Observer, Stage, Stopped, report};
 use crate::chain::StateId;
 use crate::mechanism::{KernelWorkspace, Mechanism};
+use crate::watch::{Stage, Stopped, Watch, report};
 
 /// `K(y | z, x)` for every real state `x` and transition `z → y`.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl<'m> Kernels<'m> {
     pub(super) fn new(
         mechanism: &'m Mechanism,
         bytes: u64,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<Self, Stopped> {
         let chain = mechanism.model().chain();
         let (states, transitions) = (chain.len(), chain.transitions());
@@ -38,14 +38,14 @@ impl<'m> Kernels<'m> {
         const BATCH: usize = 64;
         let mut stored = vec![0.0; states * transitions];
         for (batch, rows) in stored.chunks_mut(transitions * BATCH).enumerate() {
-            report(observer, Stage::Kernels, batch * BATCH, states)?;
+            report(watch, Stage::Kernels, batch * BATCH, states)?;
             rows.par_chunks_mut(transitions)
                 .enumerate()
                 .for_each_init(KernelWorkspace::default, |space, (i, row)| {
                     kernels.compute(StateId::new(batch * BATCH + i), space, row)
                 });
         }
-        report(observer, Stage::Kernels, states, states)?;
+        report(watch, Stage::Kernels, states, states)?;
         kernels.stored = stored;
         Ok(kernels)
     }

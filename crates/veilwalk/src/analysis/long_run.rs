@@ -13,8 +13,8 @@ use thiserror::Error;
 
 use super::figures::{EntropyFigures, entropy_rate};
 use super::joint::{JointChain, JointLaw, dot, map_rows};
-use super::progress::{Observer, Stage, Stopped, report};
 use crate::chain::{Chain, NotConverged, StateId};
+use crate::watch::{Stage, Stopped, Watch, report};
 
 /// Why there are no long-run figures.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -32,7 +32,7 @@ pub enum LongRunError {
     /// The chain's own stationary distribution could not be computed.
     #[error(transparent)]
     Chain(#[from] NotConverged),
-    /// The observer asked for it.
+    /// The watcher asked for it.
     #[error(transparent)]
     Stopped(#[from] Stopped),
 }
@@ -124,11 +124,11 @@ impl JointChain<'_> {
     /// # Errors
     ///
     /// If the chain is periodic, its own stationary distribution cannot be computed, or the
-    /// observer stops it. A law that has not settled is no error: the convergence says so.
+    /// watcher asks to stop. A law that has not settled is no error: the convergence says so.
     pub fn stationary(
         &self,
         effort: LongRunEffort,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<(JointLaw, LongRun), LongRunError> {
         let model = self.mechanism().model();
         let chain = model.chain();
@@ -149,7 +149,7 @@ impl JointChain<'_> {
             converged: false,
         };
         for sweep in 1..=effort.sweeps {
-            report(observer, Stage::Stationary, sweep, effort.sweeps)?;
+            report(watch, Stage::Stationary, sweep, effort.sweeps)?;
             self.sweep(law.raw_mut(), &mut between);
             restore_marginal(law.raw_mut(), n, &real);
             let change = distance_l1(n, law.raw(), &before);
@@ -188,11 +188,11 @@ impl JointChain<'_> {
     ///
     /// # Errors
     ///
-    /// If the observer stops it. An estimate that has not settled says so.
+    /// If the watcher asks to stop. An estimate that has not settled says so.
     pub fn second_eigenvalue(
         &self,
         effort: LongRunEffort,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<SecondEigenvalue, Stopped> {
         let n = self.states();
         let chain = self.mechanism().model().chain();
@@ -205,7 +205,7 @@ impl JointChain<'_> {
             centre(v);
         })?;
         let mut between = vec![0.0; n * n];
-        let observe = |sweep| report(observer, Stage::Eigenvalue, sweep, effort.sweeps);
+        let observe = |sweep| report(watch, Stage::Eigenvalue, sweep, effort.sweeps);
         let mut first = start_vector(n * n);
         first.chunks_mut(n).for_each(centre);
         let (released_walk, fit) = slowest_mode(n, first, effort, observe, |v| {
@@ -231,7 +231,7 @@ impl JointChain<'_> {
     ///
     /// # Errors
     ///
-    /// If the observer stops it.
+    /// If the watcher asks to stop.
     ///
     /// # Complexity
     ///
@@ -242,7 +242,7 @@ impl JointChain<'_> {
         stationary: &JointLaw,
         second: &SecondEigenvalue,
         operations: f64,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<MixingTime, Stopped> {
         let n = self.states();
         let transitions = self.mechanism().model().chain().transitions();
@@ -258,7 +258,7 @@ impl JointChain<'_> {
         const BATCH: usize = 64;
         let mut slowest = 0;
         for first in (0..starts).step_by(BATCH) {
-            report(observer, Stage::Mixing, first, starts)?;
+            report(watch, Stage::Mixing, first, starts)?;
             let batch = (first..(first + BATCH).min(starts)).into_par_iter();
             let times = batch.map_init(
                 || (vec![0.0; n * n], vec![0.0; n * n]),
@@ -282,7 +282,7 @@ impl JointChain<'_> {
 ///
 /// # Errors
 ///
-/// If the chain is periodic, its stationary distribution cannot be computed, or the observer stops
+/// If the chain is periodic, its stationary distribution cannot be computed, or the watch stops
 /// it.
 ///
 /// # Complexity
@@ -293,13 +293,13 @@ pub fn chain_mixing_time(
     chain: &Chain,
     second: &SecondEigenvalue,
     operations: f64,
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<MixingTime, LongRunError> {
     aperiodic(chain)?;
     let stationary = chain.stationary()?;
     let n = chain.len();
     let most = (operations / (n * chain.transitions()) as f64).ceil() as u64;
-    report(observer, Stage::Mixing, 0, n)?;
+    report(watch, Stage::Mixing, 0, n)?;
     let times = (0..n).into_par_iter().map_init(
         || (vec![0.0; n], vec![0.0; n]),
         |(law, scratch), start| {
@@ -312,7 +312,7 @@ pub fn chain_mixing_time(
         },
     );
     let slowest = times.collect::<Option<Vec<u64>>>().and_then(|times| times.into_iter().max());
-    report(observer, Stage::Mixing, n, n)?;
+    report(watch, Stage::Mixing, n, n)?;
     Ok(match slowest {
         Some(steps) => MixingTime { steps, kind: MixingKind::Exact },
         None => lower_bound(second.real_chain),

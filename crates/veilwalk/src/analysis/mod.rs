@@ -42,7 +42,6 @@ pub(crate) mod long_run;
 mod own_walks;
 pub(crate) mod plan;
 pub(crate) mod profile;
-mod progress;
 pub(crate) mod simulate;
 pub(crate) mod tune;
 pub(crate) mod typical;
@@ -54,7 +53,6 @@ pub use inquiry::Inquiry;
 pub use levels::usual_levels;
 pub use own_walks::OwnWalks;
 pub use plan::{Analysis, AnalysisEffort, Findings, Plan, PlanError};
-pub use progress::{Observer, Progress, Stage, Stopped, unobserved};
 pub use tune::{Aim, AimError, Question, Ranking, TuneError, tune};
 
 use crate::chain::{Chain, StateId};

@@ -18,8 +18,9 @@ use super::long_run::{
 };
 use super::simulate::{Estimate, SimulatedUtility};
 use super::typical::{self, Spending, TypicalEnclosure};
-use super::{Inquiry, Observer, Stopped, Utility, given_walks};
+use super::{Inquiry, Utility, given_walks};
 use crate::mechanism::Mechanism;
+use crate::watch::{Stopped, Watch};
 
 /// What to analyze.
 #[derive(Clone, Copy, Debug)]
@@ -282,36 +283,36 @@ const ASK_FOR_MORE: &str = "a thorough analysis computes it";
 
 impl Plan<'_> {
     /// Computes what can be afforded, and simulates the main figures where they cannot be computed,
-    /// which happens in blocks only. How far it is, is told to the observer stage by stage.
+    /// which happens in blocks only. How far it is, is told to the watch stage by stage.
     ///
     /// # Errors
     ///
     /// If the pair of walks does not fit into memory, a walk is too long to be released as a whole, or
-    /// the observer stops it.
+    /// the watcher asks to stop.
     ///
     /// # Panics
     ///
     /// If a real walk is empty.
-    pub fn carry_out(&self, observer: Observer<'_>) -> Result<Findings, PlanError> {
+    pub fn carry_out(&self, watch: Watch<'_>) -> Result<Findings, PlanError> {
         match self.mechanism.blocks() {
-            Some(blocks) => self.in_blocks(blocks.length(), observer),
-            None => Ok(Findings::Exact(Box::new(self.step_by_step(observer)?))),
+            Some(blocks) => self.in_blocks(blocks.length(), watch),
+            None => Ok(Findings::Exact(Box::new(self.step_by_step(watch)?))),
         }
     }
 
-    fn step_by_step(&self, observer: Observer<'_>) -> Result<Analysis, PlanError> {
+    fn step_by_step(&self, watch: Watch<'_>) -> Result<Analysis, PlanError> {
         let mut left_out = Vec::new();
         let (pair, utility) = match self.inquiry.real {
             None => {
                 self.refuse_too_large_a_pair()?;
-                let pair = self.pair(observer)?;
+                let pair = self.pair(watch)?;
                 let Inquiry { origin, start, steps, levels, .. } = self.inquiry;
-                let utility = pair.utility(origin, start, steps, levels, observer)?;
+                let utility = pair.utility(origin, start, steps, levels, watch)?;
                 (Some(pair), utility)
             }
             Some(walks) => {
                 let Inquiry { start, levels, .. } = self.inquiry;
-                let utility = given_walks::utility(self.mechanism, walks, start, levels, observer)?;
+                let utility = given_walks::utility(self.mechanism, walks, start, levels, watch)?;
                 let pair = if self.pair_bytes() > self.effort.bytes {
                     left_out.push(LeftOut {
                         what: "drift and the long run",
@@ -319,24 +320,24 @@ impl Plan<'_> {
                     });
                     None
                 } else {
-                    Some(self.pair(observer)?)
+                    Some(self.pair(watch)?)
                 };
                 (pair, utility)
             }
         };
         let mut analysis = Analysis::of(utility, left_out);
         if let Some(pair) = &pair {
-            self.of_the_pair(pair, &mut analysis, observer)?;
+            self.of_the_pair(pair, &mut analysis, watch)?;
         }
         if let Some(walks) = self.inquiry.simulate {
-            analysis.simulated = Some(self.simulated(walks, observer)?);
+            analysis.simulated = Some(self.simulated(walks, watch)?);
         }
-        self.typical(pair.as_ref(), &mut analysis, observer)?;
+        self.typical(pair.as_ref(), &mut analysis, watch)?;
         Ok(analysis)
     }
 
-    fn pair(&self, observer: Observer<'_>) -> Result<JointChain<'_>, Stopped> {
-        JointChain::new(self.mechanism, KernelMemory::default(), observer)
+    fn pair(&self, watch: Watch<'_>) -> Result<JointChain<'_>, Stopped> {
+        JointChain::new(self.mechanism, KernelMemory::default(), watch)
     }
 
     /// What laws of the pair and their working space take.
@@ -362,12 +363,12 @@ impl Plan<'_> {
         &self,
         pair: &JointChain<'_>,
         analysis: &mut Analysis,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<(), PlanError> {
         let chain = self.mechanism.model().chain();
         let factor = if pair.stores_kernels() { 1.0 } else { WITHOUT_STORED_KERNELS };
         let per_sweep = factor * (2 * chain.len() * chain.transitions()) as f64;
-        let drift = Drift::new(pair, observer)?;
+        let drift = Drift::new(pair, watch)?;
         analysis.drift = Some(drift.report());
         let sweeps = ((self.effort.sweeping / per_sweep) as usize).min(self.effort.sweeps);
         if sweeps < FEWEST_SWEEPS {
@@ -376,7 +377,7 @@ impl Plan<'_> {
                 why: format!("each of its sweeps takes long on this chain; {ASK_FOR_MORE}"),
             });
         } else {
-            self.long_run(pair, sweeps, analysis, observer)?;
+            self.long_run(pair, sweeps, analysis, watch)?;
         }
         if self.inquiry.real.is_some() {
             analysis.left_out.push(LeftOut {
@@ -385,7 +386,7 @@ impl Plan<'_> {
             });
             return Ok(());
         }
-        self.bounds(pair, &drift, sweeps, analysis, observer)
+        self.bounds(pair, &drift, sweeps, analysis, watch)
     }
 
     fn long_run(
@@ -393,11 +394,11 @@ impl Plan<'_> {
         pair: &JointChain<'_>,
         sweeps: usize,
         analysis: &mut Analysis,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<(), PlanError> {
         let chain = self.mechanism.model().chain();
         let effort = long_run::LongRunEffort { sweeps, ..Default::default() };
-        let settled = pair.stationary(effort, observer);
+        let settled = pair.stationary(effort, watch);
         let (law, figures) = match settled {
             Ok(settled) => settled,
             Err(LongRunError::Stopped(stopped)) => return Err(stopped.into()),
@@ -407,12 +408,12 @@ impl Plan<'_> {
             }
         };
         analysis.long_run = Some(figures);
-        let second = pair.second_eigenvalue(effort, observer)?;
+        let second = pair.second_eigenvalue(effort, watch)?;
         analysis.second_eigenvalue = Some(second);
         let operations = self.effort.mixing;
         let mixing = MixingFigures {
-            chain: chain_mixing_time(chain, &second, operations, observer)?,
-            pair: pair.mixing_time(&law, &second, operations, observer)?,
+            chain: chain_mixing_time(chain, &second, operations, watch)?,
+            pair: pair.mixing_time(&law, &second, operations, watch)?,
         };
         analysis.mixing = Some(mixing);
         Ok(())
@@ -424,7 +425,7 @@ impl Plan<'_> {
         drift: &Drift,
         sweeps: usize,
         analysis: &mut Analysis,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<(), PlanError> {
         // One sweep for each of forty constants.
         if sweeps < 40 {
@@ -436,7 +437,7 @@ impl Plan<'_> {
         }
         let model = self.mechanism.model();
         let start = pair.start(self.inquiry.origin, self.inquiry.start);
-        let error = ErrorBound::new(pair, drift, &start, observer)?;
+        let error = ErrorBound::new(pair, drift, &start, watch)?;
         let figures = error.figures(self.inquiry.steps, self.inquiry.levels);
         analysis.bounds.error = Some(ErrorFigures {
             levels: figures,
@@ -476,7 +477,7 @@ impl Plan<'_> {
         &self,
         pair: Option<&JointChain<'_>>,
         analysis: &mut Analysis,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<(), PlanError> {
         if analysis.utility.entropy_nats.rate.is_none() {
             analysis.left_out.push(LeftOut {
@@ -495,11 +496,11 @@ impl Plan<'_> {
                     self.inquiry.start,
                     eta,
                     spending,
-                    observer,
+                    watch,
                 )?,
                 (None, Some(pair)) => {
                     let Inquiry { origin, start, steps, .. } = self.inquiry;
-                    typical::of_own_walks(pair, (origin, start), steps, eta, spending, observer)?
+                    typical::of_own_walks(pair, (origin, start), steps, eta, spending, watch)?
                 }
                 (None, None) => None,
             };
@@ -510,7 +511,7 @@ impl Plan<'_> {
                         (Some(simulated), _) => simulated,
                         (None, Some(simulated)) => simulated,
                         (None, fallback @ None) => {
-                            fallback.insert(self.simulated(self.fallback_walks(), observer)?)
+                            fallback.insert(self.simulated(self.fallback_walks(), watch)?)
                         }
                     };
                     let released = simulated.typical[place].released;
@@ -524,9 +525,9 @@ impl Plan<'_> {
     pub(super) fn simulated(
         &self,
         walks: u64,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<SimulatedUtility, Stopped> {
-        self.inquiry.simulated(self.mechanism, walks, observer)
+        self.inquiry.simulated(self.mechanism, walks, watch)
     }
 
     /// With several real walks, releases of each; fewer than ten would give no error bar.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::edge_weights;
 use super::joint::{JointChain, JointLaw, dot, map_rows};
-use super::progress::{Observer, Stage, Stopped, report};
 use crate::chain::{Chain, StateId};
+use crate::watch::{Stage, Stopped, Watch, report};
 
 /// Exact figures by step, on average over the chain's own walks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl JointChain<'_> {
     ///
     /// # Errors
     ///
-    /// If the observer stops it.
+    /// If the watcher asks to stop.
     ///
     /// # Complexity
     ///
@@ -57,7 +57,7 @@ impl JointChain<'_> {
         mut law: JointLaw,
         steps: usize,
         levels: &[f64],
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<Profile, Stopped> {
         let model = self.mechanism().model();
         let n = self.states();
@@ -71,7 +71,7 @@ impl JointChain<'_> {
             exceedance: Vec::new(),
         };
         for t in 1..=steps {
-            report(observer, Stage::Steps, t, steps)?;
+            report(watch, Stage::Steps, t, steps)?;
             self.sweep(law.raw_mut(), &mut between);
             profile.released_weight.push(dot(n, &between, &weights));
             profile.distance_by_step.push(law.mean_distance(model));

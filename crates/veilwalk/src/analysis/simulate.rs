@@ -11,12 +11,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::figures::entropy_rate;
-use super::progress::{Observer, Stage, Stopped, report};
 use super::{Origin, OwnWalks, edge_weights};
 use crate::chain::{Chain, StateId};
 use crate::mechanism::{Mechanism, Workspace};
 use crate::random::{Source, Words};
 use crate::session::Start;
+use crate::watch::{Stage, Stopped, Watch, report};
 
 /// Which real walks are released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ const BATCHES_AT_A_TIME: u64 = 16;
 ///
 /// # Errors
 ///
-/// If the observer stops it.
+/// If the watcher asks to stop.
 ///
 /// # Panics
 ///
@@ -129,19 +129,19 @@ const BATCHES_AT_A_TIME: u64 = 16;
 pub fn simulate(
     mechanism: &Mechanism,
     simulation: Simulation<'_>,
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<SimulatedUtility, Stopped> {
     let simulator = Simulator::new(mechanism, simulation);
     let batches = simulation.walks.div_ceil(WALKS_PER_BATCH);
     let mut sums = simulator.empty();
     for first in (0..batches).step_by(BATCHES_AT_A_TIME as usize) {
-        report(observer, Stage::Simulation, first as usize, batches as usize)?;
+        report(watch, Stage::Simulation, first as usize, batches as usize)?;
         let last = (first + BATCHES_AT_A_TIME).min(batches);
         let done: Vec<Sums> =
             (first..last).into_par_iter().map(|batch| simulator.batch(batch)).collect();
         done.iter().for_each(|batch| sums.add(batch));
     }
-    report(observer, Stage::Simulation, batches as usize, batches as usize)?;
+    report(watch, Stage::Simulation, batches as usize, batches as usize)?;
     Ok(simulator.finish(&sums))
 }
 

@@ -14,11 +14,11 @@ use super::figures::entropy_rate;
 use super::given_walk::first_law;
 use super::joint::JointChain;
 use super::kernels::{Kernels, RowSpace};
-use super::progress::{Observer, Stage, Stopped, report};
 use super::{Origin, edge_weights};
 use crate::chain::{Chain, StateId};
 use crate::mechanism::Mechanism;
 use crate::session::Start;
+use crate::watch::{Stage, Stopped, Watch, report};
 
 /// The probability that the released walk is η-typical, between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -57,14 +57,14 @@ const WIDEST: f64 = 0.05;
 ///
 /// # Errors
 ///
-/// If the observer stops it.
+/// If the watcher asks to stop.
 pub fn of_own_walks(
     joint: &JointChain<'_>,
     (origin, start): (Origin, Start),
     steps: usize,
     eta: f64,
     spending: Spending,
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<Option<TypicalEnclosure>, Stopped> {
     let chain = joint.mechanism().model().chain();
     let pairs = chain.len() * chain.len();
@@ -79,7 +79,7 @@ pub fn of_own_walks(
     }
     let mut between = vec![0.0; law.len()];
     for t in 1..=steps {
-        report(observer, Stage::Typical, t, steps)?;
+        report(watch, Stage::Typical, t, steps)?;
         joint.move_real(bins, &law, &mut between);
         joint.move_released(bins, &between, &mut law, |kernels, cells, out| {
             grid.release(chain, kernels, cells, out);
@@ -92,7 +92,7 @@ pub fn of_own_walks(
 ///
 /// # Errors
 ///
-/// If the observer stops it.
+/// If the watcher asks to stop.
 ///
 /// # Panics
 ///
@@ -103,7 +103,7 @@ pub fn of_given_walk(
     start: Start,
     eta: f64,
     spending: Spending,
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<Option<TypicalEnclosure>, Stopped> {
     let chain = mechanism.model().chain();
     let (first, rest) = real.split_first().expect("a walk has a first state");
@@ -111,7 +111,7 @@ pub fn of_given_walk(
     let Some(grid) = Grid::new(chain, rest.len(), eta, chain.len(), per_bin, spending) else {
         return Ok(None);
     };
-    let kernels = Kernels::new(mechanism, 0, observer)?;
+    let kernels = Kernels::new(mechanism, 0, watch)?;
     let mut space = RowSpace::default();
     let mut law = vec![0.0; chain.len() * grid.bins];
     for (cells, p) in law.chunks_mut(grid.bins).zip(first_law(mechanism, start, *first)) {
@@ -119,7 +119,7 @@ pub fn of_given_walk(
     }
     let mut next = vec![0.0; law.len()];
     for (t, x) in rest.iter().enumerate() {
-        report(observer, Stage::Typical, t + 1, rest.len())?;
+        report(watch, Stage::Typical, t + 1, rest.len())?;
         grid.release(chain, kernels.row(x.index(), &mut space), &law, &mut next);
         std::mem::swap(&mut law, &mut next);
     }

@@ -12,7 +12,7 @@ use super::DistanceTable;
 use crate::chain::{Chain, StateId};
 use crate::nats::Nats;
 use crate::storage::Storage;
-use crate::watch::{Cancelled, Counter, Watch, unwatched};
+use crate::watch::{Counter, Stage, Stopped, Watch, unwatched};
 
 /// What "nearest" means when the right answer is chosen. The guarantee is the same either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -200,7 +200,7 @@ impl Cells {
     ///
     /// Nobody waits for another thread that makes them as well: that thread may wait for work which
     /// the waiting one was to do.
-    pub(crate) fn make_distances(&self, watch: Watch<'_>) -> Result<(), Cancelled> {
+    pub(crate) fn make_distances(&self, watch: Watch<'_>) -> Result<(), Stopped> {
         if self.distances.get().is_none() {
             let _ = self.distances.set(self.compute(watch)?.into());
         }
@@ -215,9 +215,9 @@ impl Cells {
     /// |S|³ minima of whole numbers, in runs of [`TILE`] that the compiler turns into vector
     /// instructions. The columns are taken tile by tile, so that the part of the table in use stays
     /// in the cache while all last states go through it.
-    fn compute(&self, watch: Watch<'_>) -> Result<Vec<Nats>, Cancelled> {
+    fn compute(&self, watch: Watch<'_>) -> Result<Vec<Nats>, Stopped> {
         let n = self.states;
-        let done = Counter::new(watch, 0.0..1.0, n.div_ceil(TILE) * n);
+        let done = Counter::new(watch, Stage::Cells, n.div_ceil(TILE) * n);
         let cells: Vec<Vec<u16>> = (0..n).into_par_iter().map(|z| self.members(z)).collect();
         let mut table = vec![Nats::ZERO; self.candidates.len() * n];
         let mut parts = Vec::with_capacity(n);

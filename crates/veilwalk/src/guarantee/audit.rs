@@ -20,11 +20,11 @@ use serde::Serialize;
 
 use super::confidence::{Coin, Count};
 use super::loss::{Losses, pair_loss};
-use super::{Cancelled, Watch, report_progress};
 use crate::chain::{Chain, StateId};
 use crate::mechanism::{Mechanism, Unit, Workspace};
 use crate::random::Words;
 use crate::rounding::{divide_up, shown_up};
+use crate::watch::{Stage, Stopped, Watch, report_share};
 
 /// Something that takes steps.
 pub trait Sampler {
@@ -246,7 +246,7 @@ pub fn audit(
     sampler: &mut dyn Sampler,
     plan: &AuditPlan,
     watch: Watch<'_>,
-) -> Result<AuditReport, Cancelled> {
+) -> Result<AuditReport, Stopped> {
     assert!(plan.draws > 0, "an audit draws at least once");
     let counts = sample(mechanism, sampler, plan, watch)?;
     let chain = mechanism.model().chain();
@@ -321,7 +321,7 @@ fn sample(
     sampler: &mut dyn Sampler,
     plan: &AuditPlan,
     watch: Watch<'_>,
-) -> Result<Counts, Cancelled> {
+) -> Result<Counts, Stopped> {
     const BETWEEN_REPORTS: u64 = 1 << 16;
     let states = mechanism.model().chain().len();
     let mut counts: Counts = plan
@@ -336,12 +336,12 @@ fn sample(
         for draw in 0..plan.draws {
             if draw % BETWEEN_REPORTS == 0 {
                 let share = draw as f64 / plan.draws as f64;
-                report_progress(watch, (round as f64 + share) / total)?;
+                report_share(watch, Stage::Audit, (round as f64 + share) / total)?;
             }
             seen[sampler.sample(*z, *x).index().min(states)] += 1;
         }
     }
-    report_progress(watch, 1.0)?;
+    report_share(watch, Stage::Audit, 1.0)?;
     Ok(counts)
 }
 

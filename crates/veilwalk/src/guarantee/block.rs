@@ -15,10 +15,10 @@
 
 use serde::Serialize;
 
-use super::{Cancelled, Watch, report_progress};
 use crate::chain::StateId;
 use crate::mechanism::{Blocks, Mechanism, Workspace};
 use crate::rounding::log_kernel_error;
+use crate::watch::{Stage, Stopped, Watch, report_share};
 
 /// The largest log-ratio of the probabilities of any released block, over every last released state,
 /// when the real block is `reals` and when it is `others`. Rounded up by what doubles can be off.
@@ -94,7 +94,7 @@ pub fn worst_replacement(
     steps: usize,
     within: impl Fn(StateId, StateId) -> bool,
     watch: Watch<'_>,
-) -> Result<Option<ReplacementLoss>, Cancelled> {
+) -> Result<Option<ReplacementLoss>, Stopped> {
     let Some(blocks) = mechanism.blocks() else { return Ok(None) };
     let most = blocks.length().most_steps().get() as usize;
     assert!((1..=most).contains(&steps), "{steps} steps in a block of {most}");
@@ -108,7 +108,7 @@ pub fn worst_replacement(
     let mut reals = vec![StateId::new(0); steps];
     loop {
         if reals[1..].iter().all(|x| x.index() == 0) {
-            report_progress(watch, reals[0].index() as f64 / chain.len() as f64)?;
+            report_share(watch, Stage::Losses, reals[0].index() as f64 / chain.len() as f64)?;
         }
         passes.settle(&reals);
         for previous in chain.states() {

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::block::{ReplacementLoss, replacement_work, worst_replacement};
 use super::loss::{Effort, promised_reach};
-use super::{Cancelled, Watch};
 use crate::mechanism::{BlockLength, Blocks, Distance, Mechanism, Promise, Unit};
 use crate::nats::Nats;
+use crate::watch::{Stopped, Watch};
 
 /// How states are released together, and the losses of replacing one of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,7 +39,7 @@ impl BlockLosses {
         promise: Promise,
         effort: Effort,
         watch: Watch<'_>,
-    ) -> Result<Self, Cancelled> {
+    ) -> Result<Self, Stopped> {
         let (block, longest_walk) = match blocks.length() {
             BlockLength::Steps(steps) => (Some(steps.get()), None),
             BlockLength::Whole { longest } => (None, Some(longest.get())),
@@ -75,7 +75,7 @@ fn replacement_loss(
     effort: Effort,
     reach: Option<Nats>,
     watch: Watch<'_>,
-) -> Result<Option<ReplacementLoss>, Cancelled> {
+) -> Result<Option<ReplacementLoss>, Stopped> {
     let longest = blocks.length().most_steps().get() as usize;
     let affordable = (1..=longest)
         .take_while(|&l| effort.affords_exponentials(replacement_work(mechanism, l)))

@@ -37,12 +37,12 @@ use super::pair_losses::losses;
 use super::pairs::Pairs;
 use super::paths::{LossGraph, bound_all};
 use super::running_loss::Entry;
-use super::{Cancelled, Watch, report_progress};
 use crate::mechanism::{Mechanism, Promise, Unit};
 use crate::model::TooLarge;
 use crate::nats::Nats;
 use crate::rational::Rational;
 use crate::rounding::{below, divide_up};
+use crate::watch::{Progress, Stage, Stopped, Watch, part, report_share};
 
 /// How close to the promise the audited loss is brought, as a share of it.
 const TOLERANCE: f64 = 1e-5;
@@ -120,7 +120,7 @@ pub enum CalibrationError {
     },
     /// Stopped on request.
     #[error(transparent)]
-    Cancelled(#[from] Cancelled),
+    Stopped(#[from] Stopped),
 }
 
 /// The same mechanism with the largest scale whose audited loss keeps its promise.
@@ -163,7 +163,7 @@ pub fn calibrate(
     };
     let mut search = Search { theorem, criterion: &criterion, watch, trials: 0 };
     let (factor, used) = search.run()?.ok_or(CalibrationError::OutOfReach { promise })?;
-    report_progress(watch, 1.0)?;
+    report_share(watch, Stage::Scales, 1.0)?;
     let mechanism = theorem.rescaled(factor);
     let epsilon = promise.epsilon.value().as_f64();
     let found = Calibrated {
@@ -210,13 +210,13 @@ impl Criterion {
     }
 
     /// The audited loss as a share of what is allowed: the promise is kept up to one.
-    fn used(&self, mechanism: &Mechanism, watch: Watch<'_>) -> Result<f64, Cancelled> {
+    fn used(&self, mechanism: &Mechanism, watch: Watch<'_>) -> Result<f64, Stopped> {
         let model = mechanism.model();
         let measuring = match self.coverage {
             Coverage::AllPairs => 1.0,
             Coverage::TransitionsOnly => 0.7,
         };
-        let values = losses(mechanism, &self.pairs, &|done| watch(done * measuring))?;
+        let values = losses(mechanism, &self.pairs, &part(watch, 0.0..measuring))?;
         let measured = self.pairs.iter().zip(values);
         let collected = match self.coverage {
             Coverage::AllPairs => {
@@ -229,7 +229,7 @@ impl Criterion {
             }
             Coverage::TransitionsOnly => {
                 let graph = LossGraph::new(model.chain().len(), measured);
-                let after = |done| watch(measuring + (1.0 - measuring) * done);
+                let after = part(watch, measuring..1.0);
                 bound_all(model, &graph, &|| Collected::new(mechanism, None), &after)?
             }
         };
@@ -246,10 +246,13 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn audit(&mut self, factor: Rational) -> Result<f64, Cancelled> {
+    fn audit(&mut self, factor: Rational) -> Result<f64, Stopped> {
         // How many trials it will take is not known: each is shown as a share of what is left.
         let before = f64::from(self.trials);
-        let watch = |done: f64| (self.watch)(1.0 - 0.75f64.powf(before + done));
+        let watch = |Progress { share, .. }: Progress| {
+            let share = 1.0 - 0.75f64.powf(before + share);
+            (self.watch)(Progress { stage: Stage::Scales, share })
+        };
         self.trials += 1;
         self.criterion.used(&self.theorem.rescaled(factor), &watch)
     }
@@ -258,7 +261,7 @@ impl Search<'_> {
     ///
     /// The loss grows almost in proportion to the scale, so a straight line through two trials
     /// mostly lands within the tolerance; halving the interval is the fallback.
-    fn run(&mut self) -> Result<Option<(Rational, f64)>, Cancelled> {
+    fn run(&mut self) -> Result<Option<(Rational, f64)>, Stopped> {
         let mut kept: Option<(Rational, f64)> = None;
         let mut broken: Option<(f64, f64)> = None;
         let mut next = Rational::ONE;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::{Cancelled, Watch, report_progress};
 use crate::chain::{ChainBuilder, Entries, StateId};
 use crate::distance::{Edges, Nearest};
 use crate::mechanism::{Mechanism, Promise, ScaleError, Unit};
 use crate::model::Model;
 use crate::nats::Nats;
 use crate::rounding::log_kernel_error;
+use crate::watch::{Stage, Stopped, Watch, part, report_share};
 
 /// Why a certificate is not accepted.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -52,7 +52,7 @@ pub enum CertificateError {
     },
     /// Whoever watched asked for it to stop.
     #[error(transparent)]
-    Cancelled(#[from] Cancelled),
+    Stopped(#[from] Stopped),
 }
 
 /// What is lost at most per nat of distance, or per substitution, after each last released state.
@@ -80,7 +80,7 @@ pub fn check_certificate(
     let states: Vec<StateId> = chain.states().collect();
     let mut losses = Vec::with_capacity(states.len());
     for some in states.chunks(64) {
-        report_progress(watch, losses.len() as f64 / states.len() as f64)?;
+        report_share(watch, Stage::Checks, losses.len() as f64 / states.len() as f64)?;
         let found: Vec<f64> = some
             .par_iter()
             .map(|&previous| loss_after(mechanism, promise.unit, previous))
@@ -125,7 +125,7 @@ pub enum ModelError {
     Scale(#[from] ScaleError),
     /// Whoever watched asked for it to stop.
     #[error(transparent)]
-    Cancelled(#[from] Cancelled),
+    Stopped(#[from] Stopped),
 }
 
 impl Model {
@@ -160,7 +160,7 @@ impl Model {
             }
         }
         builder.build(Default::default()).map_err(|_| ModelError::NotAChain)?;
-        report_progress(watch, 0.05)?;
+        report_share(watch, Stage::Checks, 0.05)?;
         if let Some(searches) = self.searches()
             && searches.incoming().parts() != Edges::incoming(chain).parts()
         {
@@ -176,7 +176,7 @@ impl Model {
         if fresh.symmetric() != self.symmetric() {
             return Err(ModelError::Differs("symmetric distances"));
         }
-        report_progress(watch, 0.2)?;
+        report_share(watch, Stage::Checks, 0.2)?;
         for nearest in [Nearest::Directed, Nearest::Symmetric] {
             let Some(cells) = self.ready_cells(nearest) else { continue };
             let again = fresh.cells(nearest).map_err(ScaleError::from)?;
@@ -185,7 +185,7 @@ impl Model {
                 return Err(ModelError::Differs("cells"));
             }
         }
-        let after = |done: f64| watch(0.5 + done / 2.0);
+        let after = part(watch, 0.5..1.0);
         for certified in self.all_certified() {
             let mechanism = Mechanism::certified(fresh.clone(), certified)?;
             check_certificate(&mechanism, &after)?;
@@ -224,9 +224,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::guarantee::unwatched;
     use crate::mechanism::{ChainWeight, Design, Distance, Rule};
     use crate::rational::Rational;
+    use crate::watch::unwatched;
     use crate::{Chain, Model};
 
     fn promises() -> [Promise; 2] {

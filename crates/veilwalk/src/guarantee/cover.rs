@@ -12,12 +12,12 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::loss::reach_of;
-use super::{Cancelled, Watch, report_progress, unwatched};
 use crate::chain::StateId;
 use crate::mechanism::{Promise, Unit};
 use crate::model::Model;
 use crate::nats::{Nats, in_nats};
 use crate::rational::Rational;
+use crate::watch::{Stage, Stopped, Watch, report_share, unwatched};
 
 /// What a promise's unit covers on a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -103,7 +103,7 @@ impl Cover {
     /// # Errors
     ///
     /// If the watcher asks to stop.
-    pub fn watched(model: &Model, unit: Unit, watch: Watch<'_>) -> Result<Self, Cancelled> {
+    pub fn watched(model: &Model, unit: Unit, watch: Watch<'_>) -> Result<Self, Stopped> {
         let states = model.chain().len();
         let mut alternatives: Vec<usize> = match unit {
             Unit::Substitutions(_) => vec![states - 1; states],
@@ -194,7 +194,7 @@ impl SuggestedRadii {
     /// # Errors
     ///
     /// If the watcher asks to stop.
-    pub fn watched(model: &Model, watch: Watch<'_>) -> Result<Option<Self>, Cancelled> {
+    pub fn watched(model: &Model, watch: Watch<'_>) -> Result<Option<Self>, Stopped> {
         let states = model.chain().len();
         if states < 2 {
             return Ok(None);
@@ -242,11 +242,11 @@ fn in_parts<T>(
     states: usize,
     watch: Watch<'_>,
     each: impl Fn(Range<usize>) -> Vec<T>,
-) -> Result<Vec<T>, Cancelled> {
+) -> Result<Vec<T>, Stopped> {
     const PARTS: usize = 200;
     let mut all = Vec::with_capacity(states);
     for first in (0..states).step_by(states.div_ceil(PARTS).max(256)) {
-        report_progress(watch, first as f64 / states as f64)?;
+        report_share(watch, Stage::Cover, first as f64 / states as f64)?;
         let last = states.min(first + states.div_ceil(PARTS).max(256));
         all.extend(each(first..last));
     }

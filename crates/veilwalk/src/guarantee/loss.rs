@@ -22,12 +22,12 @@ use super::pair_losses::{losses, same_kernels, work};
 use super::pairs::Pairs;
 use super::paths::{LossGraph, bound_all};
 use super::running_loss::{Entry, Tally, per_nat};
-use super::{Cancelled, Watch};
 use crate::chain::StateId;
 use crate::mechanism::{Mechanism, Unit};
 use crate::nats::Nats;
 use crate::rational::Rational;
 use crate::rounding::{add_up, log_kernel_error};
+use crate::watch::{Stopped, Watch, part};
 
 /// Which pairs were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -240,7 +240,7 @@ pub fn audited_loss(
     mechanism: &Mechanism,
     effort: Effort,
     watch: Watch<'_>,
-) -> Result<Losses, Cancelled> {
+) -> Result<Losses, Stopped> {
     let (model, chain) = (mechanism.model(), mechanism.model().chain());
     let transitions = Pairs::transitions(chain);
     let feasible = Pairs::feasible(chain);
@@ -271,7 +271,7 @@ pub fn audited_loss(
         Coverage::AllPairs => 1.0,
         Coverage::TransitionsOnly => 0.7,
     };
-    let values = losses(mechanism, &measured, &|done| watch(done * first_part))?;
+    let values = losses(mechanism, &measured, &part(watch, 0.0..first_part))?;
     let entry = |(x, other): (StateId, StateId), loss| {
         let distance = model.symmetric().between(x, other);
         Entry { x, other, distance, loss }
@@ -299,7 +299,7 @@ pub fn audited_loss(
             let graph = LossGraph::new(chain.len(), measured.iter().zip(values.iter().copied()));
             let bounded = (feasible_figures == FigureKind::UpperBound).then_some(&feasible);
             let empty = || Collected::new(mechanism, bounded);
-            let after = |done| watch(first_part + (1.0 - first_part) * done);
+            let after = part(watch, first_part..1.0);
             bound_all(model, &graph, &empty, &after)?
         }
     };

@@ -49,5 +49,3 @@ pub use price::Price;
 pub use report::{Guarantee, GuaranteeError, LossReport};
 pub use stay::Stays;
 pub use step_losses::StepLosses;
-
-use crate::watch::{Cancelled, Watch, report_progress, unwatched};

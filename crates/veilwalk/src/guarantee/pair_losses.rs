@@ -15,11 +15,11 @@
 use rayon::prelude::*;
 
 use super::pairs::Pairs;
-use super::{Cancelled, Watch, report_progress};
 use crate::chain::StateId;
 use crate::mechanism::{Mechanism, Rule};
 use crate::nats::Nats;
 use crate::rounding::{add_up, log_kernel_error};
+use crate::watch::{Stage, Stopped, Watch, report_share};
 
 /// Columns a block has at least, unless they run out.
 const BLOCK: usize = 256;
@@ -48,7 +48,7 @@ pub(super) fn losses(
     mechanism: &Mechanism,
     pairs: &Pairs,
     watch: Watch<'_>,
-) -> Result<Vec<f64>, Cancelled> {
+) -> Result<Vec<f64>, Stopped> {
     let model = mechanism.model();
     let chain = model.chain();
     let mut largest = vec![0.0; pairs.len()];
@@ -57,7 +57,11 @@ pub(super) fn losses(
     let states: Vec<StateId> = chain.states().collect();
     let mut first = 0;
     while first < states.len() {
-        report_progress(watch, chain.row(states[first]).start as f64 / chain.transitions() as f64)?;
+        report_share(
+            watch,
+            Stage::Losses,
+            chain.row(states[first]).start as f64 / chain.transitions() as f64,
+        )?;
         let (mut end, mut width) = (first, 0);
         while end < states.len() && (width == 0 || width < BLOCK) {
             width += chain.row(states[end]).len();
@@ -77,7 +81,7 @@ pub(super) fn losses(
         let certainly_none = apart == Nats::ZERO && same_kernels(mechanism, x, other);
         *loss = if certainly_none { 0.0 } else { add_up(*loss, error) };
     }
-    report_progress(watch, 1.0)?;
+    report_share(watch, Stage::Losses, 1.0)?;
     Ok(largest)
 }
 

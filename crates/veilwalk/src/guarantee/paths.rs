@@ -4,7 +4,7 @@
 //! any pair `(x, x')` is at most the smallest sum of `ℓ` along any path of transitions between them,
 //! taken in either direction.
 //!
-//! **Proof.** The loss is a sup-norm distance between vectors (see `sup`), so it is symmetric and
+//! **Proof.** The loss is a sup-norm distance between vectors (see `pair_losses`), so it is symmetric and
 //! obeys the triangle inequality: `ℓ(x, x') ≤ ℓ(x, i) + ℓ(i, j) + … + ℓ(k, x')`. ∎
 //!
 //! **Corollary.** If `ℓ(i, j) ≤ λ·w(i, j)` on every transition, then
@@ -24,9 +24,9 @@ use rayon::prelude::*;
 
 use super::loss_collectors::Collect;
 use super::running_loss::Entry;
-use super::{Cancelled, Watch, report_progress};
 use crate::chain::StateId;
 use crate::model::Model;
+use crate::watch::{Stage, Stopped, Watch, report_share};
 
 /// The losses of transitions as a graph without directions.
 pub(super) struct LossGraph {
@@ -78,12 +78,12 @@ pub(super) fn bound_all<C: Collect>(
     graph: &LossGraph,
     empty: &(dyn Fn() -> C + Sync),
     watch: Watch<'_>,
-) -> Result<C, Cancelled> {
+) -> Result<C, Stopped> {
     const BATCH: usize = 64;
     let states: Vec<StateId> = model.chain().states().collect();
     let mut total = empty();
     for (round, batch) in states.chunks(BATCH).enumerate() {
-        report_progress(watch, (round * BATCH) as f64 / states.len() as f64)?;
+        report_share(watch, Stage::Losses, (round * BATCH) as f64 / states.len() as f64)?;
         let rows: Vec<C> = batch
             .par_iter()
             .map(|&x| {
@@ -99,6 +99,6 @@ pub(super) fn bound_all<C: Collect>(
             .collect();
         rows.iter().for_each(|row| total.merge(row));
     }
-    report_progress(watch, 1.0)?;
+    report_share(watch, Stage::Losses, 1.0)?;
     Ok(total)
 }

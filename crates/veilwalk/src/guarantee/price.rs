@@ -30,7 +30,6 @@
 //! for `d ≥ ρ` its loss is linear.
 
 use super::loss::{Coverage, Effort, audited_loss};
-use super::unwatched;
 use crate::chain::StateId;
 use crate::mechanism::scale::theorem_scale;
 use crate::mechanism::{
@@ -40,6 +39,7 @@ use crate::model::Model;
 use crate::nats::Nats;
 use crate::rational::Rational;
 use crate::rounding::{add_up, divide_up};
+use crate::watch::unwatched;
 
 /// What may be spent on the exact loss: about a second.
 const EFFORT: Effort = Effort::comparisons(1_000_000_000);

@@ -1,4 +1,4 @@
-//! What a mechanism's promise means on its chain, in figures; `words` says it in sentences.
+//! What a mechanism's promise means on its chain, in figures; `in_words` says it in sentences.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -9,8 +9,8 @@ pub use super::example::{Covered, Example as WorkedExample};
 use super::loss::{Effort, Losses, audited_loss};
 use super::stay::Stays;
 use super::step_losses::StepLosses;
-use super::{Cancelled, Watch, unwatched};
 use crate::mechanism::{Mechanism, Preset, Promise, Unit};
+use crate::watch::{Stopped, Watch, part, unwatched};
 
 /// The guarantee of a mechanism on its chain, computed from public things only.
 ///
@@ -118,7 +118,7 @@ pub enum GuaranteeError {
     NoPromise,
     /// Stopped on request.
     #[error(transparent)]
-    Cancelled(#[from] Cancelled),
+    Stopped(#[from] Stopped),
 }
 
 impl Guarantee {
@@ -170,8 +170,8 @@ impl Guarantee {
             Unit::Radius(radius) => (Some(radius.value().as_f64()), None),
             Unit::Substitutions(b) => (None, Some(b.get())),
         };
-        let cover = Cover::watched(model, promise.unit, &|done| watch(done / 2.0))?;
-        let suggested_radii = SuggestedRadii::watched(model, &|done| watch(0.5 + done / 2.0))?;
+        let cover = Cover::watched(model, promise.unit, &part(watch, 0.0..0.5))?;
+        let suggested_radii = SuggestedRadii::watched(model, &part(watch, 0.5..1.0))?;
         Ok(Self {
             mechanism: name(mechanism, promise.unit),
             epsilon,

@@ -36,7 +36,7 @@ use crate::distance::CellsTooLarge;
 use crate::model::{Model, TooLarge};
 use crate::nats::Nats;
 use crate::rational::{Rational, gcd};
-use crate::watch::Cancelled;
+use crate::watch::Stopped;
 
 /// Why a promise cannot be kept by a design on a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -76,7 +76,7 @@ pub enum ScaleError {
     NeedsTables(#[from] TooLarge),
     /// Stopped on request.
     #[error(transparent)]
-    Cancelled(#[from] Cancelled),
+    Stopped(#[from] Stopped),
 }
 
 /// The scale that the theorem gives: ε over twice (or once) the sensitivity.

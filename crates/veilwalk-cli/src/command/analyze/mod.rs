@@ -18,7 +18,7 @@ use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
 use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs, any_whole, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
-use crate::progress::observed_stages;
+use crate::progress::with_stages;
 use crate::terminal;
 
 /// Compute how good a release is: distance, wrong states, entropy, drift, bounds
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let effort =
         if args.thorough { AnalysisEffort::WHATEVER_IT_TAKES } else { AnalysisEffort::SOME };
     let plan = Plan { mechanism: &chosen.mechanism, inquiry, effort };
-    let found = observed_stages(|observer| plan.carry_out(observer))?;
+    let found = with_stages(|watch| plan.carry_out(watch))?;
     let subject = args.subject(&model, chosen.name, chosen.promise, length, start, real);
     match args.format {
         Format::Json => {

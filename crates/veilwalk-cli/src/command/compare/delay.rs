@@ -17,7 +17,7 @@ use veilwalk::{Design, Mechanism, Preset, Promise, Rule};
 use super::Setting;
 use crate::args::{block_flag, block_value, counted};
 use crate::command::analyze::refuse_too_long;
-use crate::progress::observed;
+use crate::progress::with_progress;
 use crate::terminal;
 
 /// The design that is released in blocks.
@@ -186,7 +186,7 @@ fn simulated(
         etas: &[],
     };
     let label = format!("blocks of {}", block_flag(length));
-    Ok(observed(&label, |observer| simulate(mechanism, simulation, observer))?)
+    Ok(with_progress(&label, |watch| simulate(mechanism, simulation, watch))?)
 }
 
 fn command(chain_flags: &str, promise: Promise, length: BlockLength) -> String {

@@ -124,8 +124,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         for &basis in &bases {
             let presets = args.mechanisms();
             comparisons.push(with_labelled_progress(|tell| {
-                Comparison::new(&setting, &presets, basis, epsilon, &|preset, what, done| {
-                    tell(&format!("{preset}: {what}"), done)
+                Comparison::new(&setting, &presets, basis, epsilon, &|preset, progress| {
+                    tell(&format!("{preset}: {}", progress.stage), progress.share)
                 })
             })?);
         }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use serde_json::json;
 use veilwalk_io::{
-    Charge, Compression, Grouping, ReleaseError, ReleaseOutput, ReleaseWriter, Tally,
-    UnknownStates, WalkFormat, WalkInput, WalkReader, WalkRelease, Watch, release_rows,
+    Charge, Compression, Grouping, ReleaseError, ReleaseOutput, ReleaseWatch, ReleaseWriter, Tally,
+    UnknownStates, WalkFormat, WalkInput, WalkReader, WalkRelease, release_rows,
 };
 
 use super::{Args, Run};
@@ -128,7 +128,7 @@ impl Release<'_> {
         &self,
         walks: Walks,
         output: Output<'_, W>,
-        watch: &Watch<'_>,
+        watch: &ReleaseWatch<'_>,
     ) -> Result<(Tally, W), ReleaseError> {
         let Run { args, chosen, source, start, unknown_states, ledger, .. } = self.run;
         let release = WalkRelease {

@@ -32,9 +32,9 @@ use serde::Serialize;
 
 use crate::analysis::drift::Drift;
 use crate::analysis::joint::{JointChain, JointLaw};
-use crate::analysis::progress::{Observer, Stage, Stopped, report};
 use crate::chain::StateId;
 use crate::model::Model;
+use crate::watch::{Stage, Stopped, Watch, report};
 
 /// Bounds on `P(V_t > v)` for one start.
 #[derive(Clone, Debug)]
@@ -129,7 +129,7 @@ impl ErrorBound {
     ///
     /// # Errors
     ///
-    /// If the observer stops it.
+    /// If the watcher asks to stop.
     ///
     /// # Complexity
     ///
@@ -138,7 +138,7 @@ impl ErrorBound {
         joint: &JointChain<'_>,
         drift: &Drift,
         start: &JointLaw,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<Self, Stopped> {
         let model = joint.mechanism().model();
         let published = PublishedConstants::new(model, drift, start);
@@ -150,12 +150,12 @@ impl ErrorBound {
             let (least, most) = (0.05 / diameter, LARGEST_EXPONENT / diameter);
             let ratio = (most / least).powf(1.0 / (ALPHAS - 1) as f64);
             for k in 0..ALPHAS {
-                report(observer, Stage::Bounds, k, ALPHAS)?;
+                report(watch, Stage::Bounds, k, ALPHAS)?;
                 let alpha = least * ratio.powi(k as i32);
                 proofs.extend(proofs_for(joint, start, alpha, diameter, &levels));
             }
         }
-        report(observer, Stage::Bounds, ALPHAS, ALPHAS)?;
+        report(watch, Stage::Bounds, ALPHAS, ALPHAS)?;
         Ok(Self { published, proofs })
     }
 

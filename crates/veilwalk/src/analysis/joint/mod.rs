@@ -12,16 +12,16 @@
 //! ```
 //! use std::sync::Arc;
 //! use veilwalk::internal::joint::{JointChain, KernelMemory};
-//! use veilwalk::analysis::{Origin, unobserved};
+//! use veilwalk::analysis::{Origin, unwatched};
 //! use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
 //!
 //! let model = Arc::new(Model::new(Chain::credit())?);
 //! let promise = Promise::within_radius("1".parse()?, "1".parse()?);
 //! let mechanism = Mechanism::new(model.clone(), Preset::Paper.design(), promise)?;
 //!
-//! let joint = JointChain::new(&mechanism, KernelMemory::default(), &unobserved)?;
+//! let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched)?;
 //! let origin = Origin::At(model.chain().require("Caa")?);
-//! let figures = joint.utility(origin, Start::First, 100, &[5.0], &unobserved)?;
+//! let figures = joint.utility(origin, Start::First, 100, &[5.0], &unwatched)?;
 //! assert!((figures.exceedance[0].per_step - 0.0075241).abs() < 5e-8);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -34,10 +34,10 @@ pub use law::JointLaw;
 
 use super::figures::{Collected, Utility};
 use super::kernels::{Kernels, RowSpace};
-use super::progress::{Observer, Stage, Stopped, report};
 use super::{Origin, edge_weights, row_entropies};
 use crate::mechanism::Mechanism;
 use crate::session::Start;
+use crate::watch::{Stage, Stopped, Watch, report};
 
 /// How many bytes of kernels may be stored. What does not fit is computed again in every sweep,
 /// which is slower by far and takes next to no memory.
@@ -138,11 +138,11 @@ impl<'m> JointChain<'m> {
     ///
     /// # Errors
     ///
-    /// If the observer stops it.
+    /// If the watcher asks to stop.
     pub fn new(
         mechanism: &'m Mechanism,
         memory: KernelMemory,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<Self, Stopped> {
         let chain = mechanism.model().chain();
         let states = chain.len();
@@ -155,7 +155,7 @@ impl<'m> JointChain<'m> {
         }
         let targets = chain.states().flat_map(|z| chain.successors(z));
         Ok(Self {
-            kernels: Kernels::new(mechanism, memory.0, observer)?,
+            kernels: Kernels::new(mechanism, memory.0, watch)?,
             states,
             incoming: Sparse::from_lists(incoming),
             outgoing: Sparse::from_lists(outgoing),
@@ -310,7 +310,7 @@ impl<'m> JointChain<'m> {
     ///
     /// # Errors
     ///
-    /// If the observer stops it.
+    /// If the watcher asks to stop.
     ///
     /// # Complexity
     ///
@@ -321,22 +321,22 @@ impl<'m> JointChain<'m> {
         start: Start,
         steps: usize,
         levels: &[f64],
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<Utility, Stopped> {
-        self.utility_from(self.start(origin, start), steps, levels, observer)
+        self.utility_from(self.start(origin, start), steps, levels, watch)
     }
 
     /// The same from any law of the pair at the start.
     ///
     /// # Errors
     ///
-    /// If the observer stops it.
+    /// If the watcher asks to stop.
     pub fn utility_from(
         &self,
         first: JointLaw,
         steps: usize,
         levels: &[f64],
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<Utility, Stopped> {
         let model = self.mechanism().model();
         let mut law = first.clone();
@@ -345,7 +345,7 @@ impl<'m> JointChain<'m> {
         let mut collected = Collected::new(levels.len());
         for t in 0..=steps {
             if t > 0 {
-                report(observer, Stage::Steps, t, steps)?;
+                report(watch, Stage::Steps, t, steps)?;
                 collected.real_weight += self.real_weight(&law);
                 self.sweep(law.raw_mut(), &mut between);
                 collected.released_weight += dot(self.states, &between, &weights);
@@ -362,7 +362,7 @@ impl<'m> JointChain<'m> {
             let mut taken = survivors.remove_above(model, level);
             let mut by_step = vec![taken];
             for t in 1..=steps {
-                report(observer, Stage::Ever, k * steps + t, levels.len() * steps)?;
+                report(watch, Stage::Ever, k * steps + t, levels.len() * steps)?;
                 self.sweep(survivors.raw_mut(), &mut between);
                 taken += survivors.remove_above(model, level);
                 by_step.push(taken);

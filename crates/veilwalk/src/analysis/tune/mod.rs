@@ -20,12 +20,12 @@
 //! ```
 //! use std::sync::Arc;
 //! use veilwalk::analysis::{Aim, Question, tune};
-//! use veilwalk::analysis::unobserved;
+//! use veilwalk::analysis::unwatched;
 //! use veilwalk::{Chain, Model, Preset, Promise};
 //!
 //! let model = Arc::new(Model::new(Chain::credit())?);
 //! let promise = Promise::within_radius("3.5".parse()?, "3.5".parse()?);
-//! let ranking = tune(&model, Question::new(promise, Aim::WrongStates), &unobserved)?;
+//! let ranking = tune(&model, Question::new(promise, Aim::WrongStates), &unwatched)?;
 //! let (winner, paper) = (ranking.winner(), ranking.of(Preset::Paper).unwrap());
 //! assert!(winner.figures.wrong_state_share < paper.figures.wrong_state_share / 4.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,7 +43,6 @@ use thiserror::Error;
 pub use aim::{Aim, AimError, Weights};
 
 use super::joint::{JointChain, KernelMemory};
-use super::progress::{Observer, Progress, Stage, Stopped, report};
 use crate::chain::{Chain, NotConverged, StateId};
 use crate::mechanism::{
     ChainWeight, Design, Distance, Mechanism, Preset, Promise, Rule, ScaleError, Unit,
@@ -51,6 +50,7 @@ use crate::mechanism::{
 use crate::model::Model;
 use crate::rational::Rational;
 use crate::session::Start;
+use crate::watch::{Progress, Stage, Stopped, Watch, report_share};
 
 /// Where the chain's own walks start when members are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub struct Ranking {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum TuneError {
-    /// The observer asked for the work to end.
+    /// The watcher asked for the work to end.
     #[error(transparent)]
     Stopped(#[from] Stopped),
     /// Walks were to start from a distribution that could not be computed.
@@ -175,7 +175,7 @@ const FINALISTS: usize = 6;
 ///
 /// # Errors
 ///
-/// If the observer stops it, no member can keep the promise, or walks are to start from a
+/// If the watcher asks to stop, no member can keep the promise, or walks are to start from a
 /// stationary distribution that could not be computed.
 ///
 /// # Complexity
@@ -184,7 +184,7 @@ const FINALISTS: usize = 6;
 pub fn tune(
     model: &Arc<Model>,
     question: Question,
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<Ranking, TuneError> {
     let chain = model.chain();
     let unit = question.promise.unit;
@@ -204,7 +204,7 @@ pub fn tune(
         impossible: Vec::new(),
     };
     let (finalists, screened_out) = if screens {
-        let screened = run.evaluate(&designs, screening, 0.0..0.5, observer)?;
+        let screened = run.evaluate(&designs, screening, 0.0..0.5, watch)?;
         let named = screened.iter().skip(FINALISTS).filter(|member| member.preset.is_some());
         let kept: Vec<Design> =
             screened.iter().take(FINALISTS).chain(named).map(|member| member.design).collect();
@@ -216,7 +216,7 @@ pub fn tune(
         (designs, Vec::new())
     };
     let first = if screens { 0.5 } else { 0.0 };
-    let members = run.evaluate(&finalists, question.steps, first..1.0, observer)?;
+    let members = run.evaluate(&finalists, question.steps, first..1.0, watch)?;
     if members.is_empty() {
         return Err(TuneError::Impossible(run.impossible.swap_remove(0).1));
     }
@@ -293,16 +293,15 @@ impl Run<'_> {
         designs: &[Design],
         steps: usize,
         share: std::ops::Range<f64>,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<Vec<Evaluated>, TuneError> {
-        const PARTS: f64 = 1000.0;
         let unit = self.question.promise.unit;
         let mut members: Vec<Evaluated> = Vec::with_capacity(designs.len());
         for (number, &design) in designs.iter().enumerate() {
             let told = |within: f64| {
                 let done = (number as f64 + within) / designs.len() as f64;
                 let done = share.start + done * (share.end - share.start);
-                report(observer, Stage::Tuning, (done * PARTS) as usize, PARTS as usize)
+                report_share(watch, Stage::Tuning, done)
             };
             told(0.0)?;
             // Calibration and kernels are about half of it.
@@ -310,21 +309,20 @@ impl Run<'_> {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(Stopped) => ControlFlow::Break(()),
             };
-            let inner = |progress: Progress| {
-                let done = progress.done as f64 / progress.total.max(1) as f64;
-                match progress.stage {
-                    Stage::Steps => part(0.5, 0.5, done),
-                    _ => part(0.25, 0.25, done),
-                }
+            let inner = |progress: Progress| match progress.stage {
+                Stage::Steps => part(0.5, 0.5, progress.share),
+                _ => part(0.25, 0.25, progress.share),
             };
             let (model, promise) = (self.model.clone(), self.question.promise);
-            match Mechanism::watched(model, design, promise, &|done| part(0.0, 0.25, done)) {
+            match Mechanism::watched(model, design, promise, &|progress| {
+                part(0.0, 0.25, progress.share)
+            }) {
                 Ok(mechanism) => {
                     let figures = self.figures(&mechanism, steps, &inner)?;
                     let preset = Preset::of(design, unit);
                     members.push(Evaluated { design, preset, figures, score: 0.0 });
                 }
-                Err(ScaleError::Cancelled(_)) => return Err(Stopped.into()),
+                Err(ScaleError::Stopped(_)) => return Err(Stopped.into()),
                 Err(why) => self.impossible.push((design, why)),
             }
         }
@@ -336,11 +334,11 @@ impl Run<'_> {
         &mut self,
         mechanism: &Mechanism,
         steps: usize,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<TuneFigures, Stopped> {
-        let joint = JointChain::new(mechanism, KernelMemory::default(), observer)?;
+        let joint = JointChain::new(mechanism, KernelMemory::default(), watch)?;
         let first = joint.start_from(&self.real, self.question.start);
-        let utility = joint.utility_from(first, steps, &[], observer)?;
+        let utility = joint.utility_from(first, steps, &[], watch)?;
         let entropy = utility.entropy_nats;
         self.real_entropy = entropy.real;
         Ok(TuneFigures {

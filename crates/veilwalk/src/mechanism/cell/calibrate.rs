@@ -34,7 +34,7 @@ use crate::model::Model;
 use crate::nats::Nats;
 use crate::rational::Rational;
 use crate::rounding::{above, add_up, below, divide_up, log_kernel_error};
-use crate::watch::{Cancelled, Counter, Watch};
+use crate::watch::{Counter, Stage, Stopped, Watch, part};
 
 /// How many pairs of states one last state may have audited at a time; a scale that would need more
 /// is not taken.
@@ -119,13 +119,14 @@ pub(in crate::mechanism) fn calibrated(
         }
         Unit::Substitutions(_) => Vec::new(),
         Unit::Radius(_) => {
-            cells.make_distances(&|done| watch(done * DISTANCES))?;
+            cells.make_distances(&part(watch, 0.0..DISTANCES))?;
             pairs_by_distance(cells.symmetric())
         }
     };
     let states: Vec<StateId> = model.chain().states().collect();
-    let done = Counter::new(watch, DISTANCES..1.0, model.chain().transitions());
-    let scales: Result<Vec<CellScale>, Cancelled> = states
+    let after = part(watch, DISTANCES..1.0);
+    let done = Counter::new(&after, Stage::Scales, model.chain().transitions());
+    let scales: Result<Vec<CellScale>, Stopped> = states
         .into_par_iter()
         .map(|z| {
             let state = State::new(model, cells, design, promise, lambda, &pairs, z);

@@ -1,0 +1,25 @@
+//! What helps against an error, in keyword arguments.
+
+use veilwalk::error::Remedy;
+
+pub(crate) fn as_keyword(remedy: Remedy) -> &'static str {
+    match remedy {
+        Remedy::Normalize => "normalize=True",
+        Remedy::LargestComponent => "largest_component=True",
+        Remedy::NewSecret => "secrets.token_bytes(32)",
+        Remedy::CompileModel => "Chain.compile",
+        Remedy::WriteMechanism => "Mechanism.save",
+        Remedy::ReleaseWithLedger => "a release with ledger=",
+        Remedy::MigrateLedger => "the command `veilwalk ledger migrate OLD -o NEW`",
+        Remedy::WriteManifest => "Mechanism.write_manifest",
+        Remedy::TrajectoryColumn => "trajectory=",
+        Remedy::StateColumn => "state=",
+        Remedy::KeepColumns => "keep=",
+        Remedy::Radius => "radius=",
+        Remedy::Substitutions => "substitutions=1 (or more)",
+        Remedy::Rule => "rule=",
+        Remedy::ExactScale => "calibrate=\"exact\"",
+        Remedy::Blocks => "block=",
+        _ => "another argument (see help())",
+    }
+}
