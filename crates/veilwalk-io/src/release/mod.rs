@@ -24,7 +24,7 @@
 //! `stages` moves rounds of parts through the three stages in the middle; three rounds are under way at
 //! a time, one in each. A walk belongs to one shard, so its states are released in order. The output has
 //! the order of the input, and what a derived source of randomness releases does not depend on the
-//! number of threads. Memory holds three rounds and 32 bytes for each walk (33 to 75 with what the table
+//! number of threads. Memory holds three rounds and 32 bytes for each walk (38 to 75 with what the table
 //! of walks takes), however long the file is. Releases in blocks also hold what waits, and a name with
 //! it.
 //!
