@@ -101,7 +101,7 @@ def test_numbers_are_exact(credit: vw.Chain) -> None:
         ({"distance": "far"}, 'far" is not a distance'),
         ({"rule": "best"}, 'best" is not a rule'),
         ({"chain_weight": "0.12345678"}, "at most six decimals"),
-        ({"calibrate": "well"}, "no way of finding a scale"),
+        ({"calibrate": "well"}, "is not a way to find a scale"),
         ({"chain": "credit"}, "give a veilwalk.Chain"),
     ],
 )

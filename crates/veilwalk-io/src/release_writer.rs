@@ -6,7 +6,8 @@
 
 use std::io::{BufWriter, Write};
 
-use crate::row_text::{OWN_COLUMNS, RowText};
+use crate::own_columns::OWN_COLUMNS;
+use crate::row_text::RowText;
 use crate::walks::WalkFormat;
 use crate::write_error::{WriteError, WriteErrorKind};
 

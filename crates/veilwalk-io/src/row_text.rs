@@ -3,10 +3,8 @@
 //! A row is made of the same few pieces in every format: what stands before the name, the step, the
 //! state and each kept value, and what ends the row. With them at hand a row is a handful of copies.
 
+use crate::own_columns::OWN_COLUMNS;
 use crate::walks::WalkFormat;
-
-/// The columns that every release has.
-pub(crate) const OWN_COLUMNS: [&str; 3] = ["trajectory", "step", "state"];
 
 /// The pieces of a row.
 #[derive(Clone, Debug)]

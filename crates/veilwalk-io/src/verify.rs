@@ -19,8 +19,8 @@ use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, ReleaseId, Stat
 
 use crate::manifest::{BlockPart, Counts, CoveragePart, GuaranteePart, Manifest, hash_file};
 use crate::output::directory_of;
+use crate::own_columns::OWN_COLUMNS;
 use crate::read_error::{Place, ReadError, ReadErrorKind};
-use crate::row_text::OWN_COLUMNS;
 use crate::walks::{WalkOptions, WalkReader};
 
 /// Why a release is not what its manifest says.

@@ -1,4 +1,5 @@
-//! What is charged, and how it is decided whether it may be.
+//! What is charged, and how it is decided whether it may be. What a release costs is computed by
+//! `veilwalk::guarantee::Price`.
 
 use std::collections::BTreeMap;
 

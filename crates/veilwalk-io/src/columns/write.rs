@@ -19,7 +19,7 @@ use parquet::{
 use veilwalk::{Chain, StateId};
 
 use super::{Columns, IntegerStates, StateColumn, WalkLists};
-use crate::row_text::OWN_COLUMNS;
+use crate::own_columns::OWN_COLUMNS;
 use crate::walks::{Shape, WalkFormat};
 use crate::write_error::{WriteError, WriteErrorKind};
 

@@ -1,4 +1,4 @@
-//! Opening a model.
+//! Opening a model: mapped or copied into memory, then checked.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};

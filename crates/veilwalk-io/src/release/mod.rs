@@ -61,28 +61,15 @@ use std::sync::Arc;
 use thiserror::Error;
 use veilwalk::error::ModelChanged;
 use veilwalk::random::{Forked, Unavailable};
-use veilwalk::{Mechanism, Source, Start, StateId};
+use veilwalk::{Mechanism, Source, Start};
 
 pub use input::WalkInput;
 pub use row_by_row::release_rows;
 pub use sink::ReleaseOutput;
 
 use crate::read_error::ReadError;
+pub use crate::unknown_states::UnknownStates;
 use crate::write_error::WriteError;
-
-/// What to do with a row whose state is not one of the chain's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UnknownStates {
-    /// Stop, and say where it is.
-    #[default]
-    Refuse,
-    /// Leave the row out, and count it. The length of a released walk then depends on what was left
-    /// out of the real one.
-    Skip,
-    /// Take this state of the chain instead, and count it. A release does not show which rows those
-    /// were: it is one of the walks with that state in their place, as private as any other.
-    Replace(StateId),
-}
 
 /// Whether the rows of different walks may alternate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use veilwalk::random::{ReleaseId, Secret};
-use veilwalk::{Chain, Design, Model, Preset, Promise, Rule};
+use veilwalk::{Chain, Design, Model, Preset, Promise, Rule, StateId};
 
 use super::*;
 use crate::compression::Compression;

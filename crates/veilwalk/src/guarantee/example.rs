@@ -1,5 +1,5 @@
 //! An example from the user's own chain: two walks that differ in one state, and how well a release
-//! tells them apart.
+//! tells them apart. `in_words` makes the sentence of it.
 //!
 //! The factor compares these two walks. It does not bound what somebody who knows the chain learns about
 //! that one state: they infer it from the states before and after it, too.

@@ -1,4 +1,5 @@
-//! What a release costs beyond its own promise: two figures that let losses in different units add up.
+//! What a ledger charges for a release beside its promise: the loss of one replaced state, and whether
+//! it grows with the distance. With them losses in different units add up.
 //!
 //! # Privacy
 //!
