@@ -83,12 +83,15 @@ pub enum Error {
     #[error(transparent)]
     Push(#[from] crate::session::PushError),
     /// A session that cannot be saved inside a block.
+    #[cfg(feature = "serde")]
     #[error(transparent)]
     UnfilledBlock(#[from] crate::session::UnfilledBlock),
     /// A saved session that cannot be resumed.
+    #[cfg(feature = "serde")]
     #[error(transparent)]
     Resume(#[from] crate::session::ResumeError),
     /// Real states that are not those of the saved session.
+    #[cfg(feature = "serde")]
     #[error(transparent)]
     Replay(#[from] crate::session::ReplayError),
     /// A guarantee that cannot be computed.

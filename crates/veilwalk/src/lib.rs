@@ -45,6 +45,12 @@
 //! The same act has the same word everywhere. A *step* is one move of a walk. To *push* is to hand over one real
 //! state; what comes back is *released*. To *release* is to push where every real state is answered at once. To
 //! *privatize* is to release whole walks, which the command and the Python package do.
+//!
+//! # Features
+//!
+//! `serde`, on by default: figures are `Serialize`, and sessions can be saved and resumed.
+
+#![cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for saved sessions only"))]
 
 pub mod analysis;
 pub mod chain;

@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 /// A non-negative distance, a whole number of 2⁻²⁰ nats.
@@ -27,12 +28,11 @@ use serde::{Deserialize, Serialize};
     PartialOrd,
     Ord,
     Hash,
-    Serialize,
-    Deserialize,
     bytemuck::Pod,
     bytemuck::Zeroable,
 )]
-#[serde(transparent)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Nats(u32);
 
 impl Nats {

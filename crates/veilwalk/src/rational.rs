@@ -8,12 +8,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use num_bigint::BigUint;
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A non-negative fraction in lowest terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "(u64, u64)", into = "(u64, u64)")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "(u64, u64)", into = "(u64, u64)"))]
 pub struct Rational {
     numerator: u64,
     denominator: u64,

@@ -1,5 +1,6 @@
 //! The number that stands for a state.
 
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 /// A state, by its place in the chain's list of labels.
@@ -7,20 +8,10 @@ use serde::{Deserialize, Serialize};
 /// In memory it is that place, a `u32`.
 #[repr(transparent)]
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    bytemuck::Pod,
-    bytemuck::Zeroable,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bytemuck::Pod, bytemuck::Zeroable,
 )]
-#[serde(transparent)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct StateId(u32);
 
 impl StateId {

@@ -4,15 +4,15 @@
 //! each scale is chosen so that replacing any one state changes the odds by exactly exp(ε), as
 //! audited: all give the same away, and only accuracy is left to differ.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+#[cfg(feature = "serde")]
 use serde::{Serialize, Serializer};
 
 use super::joint::{JointChain, KernelMemory};
-use super::{EntropyFigures, Origin, Utility};
+use super::{Origin, Utility};
 use crate::guarantee::{CalibrationError, Cover, Effort, FigureKind, audited_loss, calibrate};
 use crate::mechanism::{Epsilon, Mechanism, Preset, Promise, Radius, ScaleError, Unit};
 use crate::model::Model;
@@ -255,6 +255,7 @@ fn remark(preset: Preset, basis: Basis) -> Option<&'static str> {
 }
 
 /// What `veilwalk compare` prints, but for its commands.
+#[cfg(feature = "serde")]
 impl Serialize for Comparison {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -264,7 +265,7 @@ impl Serialize for Comparison {
             radius_nats: Option<f64>,
             vacuous: bool,
             rows: &'a [Row],
-            winners: BTreeMap<&'static str, Winner>,
+            winners: std::collections::BTreeMap<&'static str, Winner>,
         }
         #[derive(Serialize)]
         struct Winner {
@@ -292,6 +293,7 @@ impl Serialize for Comparison {
     }
 }
 
+#[cfg(feature = "serde")]
 impl Serialize for Row {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -306,7 +308,7 @@ impl Serialize for Row {
         struct RowFigures {
             mean_distance_nats: f64,
             wrong_state_share: f64,
-            entropy_nats: EntropyFigures,
+            entropy_nats: super::figures::EntropyFigures,
             exceedance: Vec<Level>,
             substitution_loss: Loss,
         }

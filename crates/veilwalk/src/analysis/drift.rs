@@ -35,6 +35,7 @@
 //! chain weight, the nearest successor need not be the cheapest, and neither version says anything.
 
 use rayon::prelude::*;
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::joint::JointChain;
@@ -62,7 +63,8 @@ struct Lemma {
 }
 
 /// Drift in a few numbers. Shares are of all |S|² pairs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct DriftReport {
     /// How many pairs there are.
     pub joint_states: usize,

@@ -1,12 +1,14 @@
 //! The figures that every route gives: exact for one walk, exact on average, simulated.
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use crate::chain::Chain;
 use crate::nats::Nats;
 
 /// What a release is worth, over a number of steps.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Utility {
     /// How many steps were taken after the start.
     pub steps: usize,
@@ -25,7 +27,8 @@ pub struct Utility {
 }
 
 /// Expected `−ln P` per transition.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct EntropyFigures {
     /// Of the released walk.
     pub released: f64,
@@ -36,7 +39,8 @@ pub struct EntropyFigures {
 }
 
 /// How often the distance from the released to the real state exceeds a level.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Exceedance {
     /// The level in nats.
     pub nats: f64,
@@ -51,7 +55,8 @@ pub struct Exceedance {
 }
 
 /// The exact distribution of a distance: its values, ascending, with their probabilities.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct DistanceLaw {
     /// The values with positive probability.
     pub values: Vec<Nats>,

@@ -8,6 +8,7 @@
 //! subspace.
 
 use rayon::prelude::*;
+#[cfg(feature = "serde")]
 use serde::Serialize;
 use thiserror::Error;
 
@@ -57,7 +58,8 @@ impl Default for LongRunEffort {
 }
 
 /// How an iteration ended.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Convergence {
     /// How many sweeps were made.
     pub sweeps: usize,
@@ -71,7 +73,8 @@ pub struct Convergence {
 }
 
 /// Figures of a walk without end.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct LongRun {
     /// The expected distance from the released to the real state.
     pub mean_distance_nats: f64,
@@ -84,7 +87,8 @@ pub struct LongRun {
 }
 
 /// The modulus of the second largest eigenvalue of the pair.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct SecondEigenvalue {
     /// The modulus.
     pub modulus: f64,
@@ -99,7 +103,8 @@ pub struct SecondEigenvalue {
 
 /// The number of steps after which every start is within a quarter of the stationary law, in total
 /// variation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct MixingTime {
     /// The number of steps.
     pub steps: u64,
@@ -108,8 +113,9 @@ pub struct MixingTime {
 }
 
 /// How a mixing time is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum MixingKind {
     /// Computed from every start.
     Exact,

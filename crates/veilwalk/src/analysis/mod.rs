@@ -47,7 +47,6 @@ pub(crate) mod tune;
 pub(crate) mod typical;
 
 pub use compare::{Comparison, Setting};
-pub(crate) use figures::EntropyFigures;
 pub use figures::Utility;
 pub use inquiry::Inquiry;
 pub use levels::usual_levels;

@@ -4,6 +4,7 @@
 //! A [`Plan`] says what is asked and how much may be spent on it; an [`Analysis`] is what was found.
 //! As JSON it is what `veilwalk analyze` prints.
 
+#[cfg(feature = "serde")]
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
@@ -115,8 +116,9 @@ const WITHOUT_STORED_KERNELS: f64 = 30.0;
 const FALLBACK_WALKS: u64 = 10_000;
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+#[cfg_attr(feature = "serde", serde(untagged))]
 pub enum Findings {
     /// Exact figures.
     Exact(Box<Analysis>),
@@ -141,10 +143,11 @@ impl Findings {
 }
 
 /// Everything that was found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Analysis {
     /// Closeness and entropy over the steps.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub utility: Utility,
     /// How likely a release is typical, for each width asked for.
     pub typical: Vec<TypicalFigure>,
@@ -157,7 +160,7 @@ pub struct Analysis {
     /// How fast the pair settles.
     pub second_eigenvalue: Option<SecondEigenvalue>,
     /// After how many steps it has.
-    #[serde(rename = "mixing_time")]
+    #[cfg_attr(feature = "serde", serde(rename = "mixing_time"))]
     pub mixing: Option<MixingFigures>,
     /// Closed-form bounds, as published and corrected.
     pub bounds: Bounds,
@@ -183,17 +186,19 @@ impl Analysis {
 }
 
 /// Mixing times of the real chain and of the pair.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct MixingFigures {
     /// Of the real chain.
-    #[serde(rename = "real_chain")]
+    #[cfg_attr(feature = "serde", serde(rename = "real_chain"))]
     pub chain: MixingTime,
     /// Of the pair of walks.
     pub pair: MixingTime,
 }
 
 /// Bounds in closed form.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Bounds {
     /// On the probability of a large distance.
     pub error: Option<ErrorFigures>,
@@ -204,7 +209,8 @@ pub struct Bounds {
 }
 
 /// Bounds on the probability of a large distance.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct ErrorFigures {
     /// One for each level asked for.
     pub levels: Vec<ErrorBoundFigures>,
@@ -215,17 +221,19 @@ pub struct ErrorFigures {
 }
 
 /// Figures, with what to know of the published ones.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct WithNote<T> {
     /// The figures.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub figures: T,
     /// What to know of the published ones.
     pub published_note: &'static str,
 }
 
 /// Bounds on the probability of a typical release.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Typicality {
     /// One for each width asked for.
     pub etas: Vec<TypicalityFigures>,
@@ -249,6 +257,7 @@ pub enum TypicalFigure {
     },
 }
 
+#[cfg(feature = "serde")]
 impl Serialize for TypicalFigure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -271,7 +280,8 @@ impl Serialize for TypicalFigure {
 }
 
 /// Something that was not computed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct LeftOut {
     /// What.
     pub what: &'static str,

@@ -5,6 +5,7 @@
 //! a shorter walk gives is on the way to a longer one, and how often distances are exceeded follows
 //! from the laws of all steps added up: one pass gives every length and every distance.
 
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 use super::edge_weights;
@@ -13,7 +14,8 @@ use crate::chain::{Chain, StateId};
 use crate::watch::{Stage, Stopped, Watch, report};
 
 /// Exact figures by step, on average over the chain's own walks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct Profile {
     /// The expected distance from the released to the real state at each step, from step 0.
     pub distance_by_step: Vec<f64>,
@@ -102,7 +104,8 @@ impl JointChain<'_> {
 }
 
 /// The entropy per transition of the chain's own walks of some length.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct OwnEntropy {
     /// Its mean.
     pub mean: f64,

@@ -8,6 +8,7 @@
 //! ([`typical`](super::typical)) would take too long. An estimate is labelled as one, by its type.
 
 use rayon::prelude::*;
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::figures::entropy_rate;
@@ -51,7 +52,8 @@ pub struct Simulation<'a> {
 }
 
 /// An estimate with its standard error.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Estimate {
     /// The mean over all walks.
     pub mean: f64,
@@ -60,7 +62,8 @@ pub struct Estimate {
 }
 
 /// The figures of [`super::Utility`], estimated.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct SimulatedUtility {
     /// How many walks were made.
     pub walks: u64,
@@ -79,7 +82,8 @@ pub struct SimulatedUtility {
 }
 
 /// Estimated `−ln P` per transition.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct SimulatedEntropy {
     /// Of the released walk.
     pub released: Estimate,
@@ -88,7 +92,8 @@ pub struct SimulatedEntropy {
 }
 
 /// How often a distance was exceeded.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct SimulatedExceedance {
     /// The level in nats.
     pub nats: f64,
@@ -104,7 +109,8 @@ pub struct SimulatedExceedance {
 
 /// How often the released walk is η-typical: its weights per transition within η of the entropy
 /// rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Typical {
     /// η, in nats per transition.
     pub eta: f64,

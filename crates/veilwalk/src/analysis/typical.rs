@@ -8,6 +8,7 @@
 //! real sum lies less than `n·h` above it. That encloses the probability between two numbers: no
 //! error bar, and no chance of being wrong. The width is as small as the allowed work permits.
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::figures::entropy_rate;
@@ -21,7 +22,8 @@ use crate::session::Start;
 use crate::watch::{Stage, Stopped, Watch, report};
 
 /// The probability that the released walk is η-typical, between two bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct TypicalEnclosure {
     /// η, in nats per transition.
     pub eta: f64,

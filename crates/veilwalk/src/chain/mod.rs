@@ -25,6 +25,7 @@ mod structure;
 use std::fmt;
 use std::sync::OnceLock;
 
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 pub use builder::{BuildOptions, BuildReport, ChainBuilder, ChainError, Entries, RowSums, Scope};
@@ -42,7 +43,8 @@ use crate::nats::Nats;
 use crate::storage::Storage;
 
 /// A content hash: equal for chains that are equal in every respect, on every platform.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct ChainHash(pub [u8; 32]);
 
 impl fmt::Display for ChainHash {

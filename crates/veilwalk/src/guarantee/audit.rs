@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::confidence::{Coin, Count};
@@ -109,8 +110,9 @@ impl AuditPlan {
 }
 
 /// Whether the sampler agrees with its kernel and its claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Verdict {
     /// Nothing that chance would not do.
     Passed,
@@ -121,8 +123,9 @@ pub enum Verdict {
 }
 
 /// What a sampler did that it cannot have done by chance.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+#[cfg_attr(feature = "serde", serde(tag = "kind", rename_all = "kebab-case"))]
 #[non_exhaustive]
 pub enum Finding {
     /// It released a state that the chain cannot move to.
@@ -193,7 +196,8 @@ impl fmt::Display for Finding {
 }
 
 /// What the counts say about the loss between two real states.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct LossEstimate {
     /// The last released state.
     pub previous: String,
@@ -210,7 +214,8 @@ pub struct LossEstimate {
 }
 
 /// What an audit found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct AuditReport {
     /// The result.
     pub verdict: Verdict,

@@ -13,6 +13,7 @@
 //! One pass backward and one forward give the law at every step for all replacements at once. What
 //! remains is to go through all real blocks, of which there are |S| to the power of L.
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use crate::chain::StateId;
@@ -52,7 +53,8 @@ pub fn block_loss(mechanism: &Mechanism, reals: &[StateId], others: &[StateId]) 
 }
 
 /// The worst of replacing one state of a block by another, rounded up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct ReplacementLoss {
     /// How many steps the blocks that were compared have. A walk's last block can be that short.
     pub steps: usize,

@@ -1,5 +1,6 @@
 //! What replacing one state loses where states are released in blocks.
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::block::{ReplacementLoss, replacement_work, worst_replacement};
@@ -9,7 +10,8 @@ use crate::nats::Nats;
 use crate::watch::{Stopped, Watch};
 
 /// How states are released together, and the losses of replacing one of them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct BlockLosses {
     /// How many steps are released together; none for whole walks.
     pub block: Option<u32>,

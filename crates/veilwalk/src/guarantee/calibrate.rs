@@ -28,6 +28,7 @@
 
 use std::fmt;
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 use thiserror::Error;
 
@@ -52,7 +53,8 @@ const MOST_TRIALS: u32 = 60;
 const LARGEST_GAIN: f64 = 1024.0;
 
 /// What a calibration found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Calibrated {
     /// The scale of the theorem; the smallest, where it differs between states.
     pub theorem_scale: f64,

@@ -8,6 +8,7 @@ use std::fmt;
 use std::ops::Range;
 
 use rayon::prelude::*;
+#[cfg(feature = "serde")]
 use serde::Serialize;
 use thiserror::Error;
 
@@ -20,7 +21,8 @@ use crate::rational::Rational;
 use crate::watch::{Stage, Stopped, Watch, report_share, unwatched};
 
 /// What a promise's unit covers on a chain.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Cover {
     /// How many states the chain has.
     pub states: usize,
@@ -253,6 +255,7 @@ fn in_parts<T>(
     Ok(all)
 }
 
+#[cfg(feature = "serde")]
 impl Serialize for SuggestedRadii {
     /// Numbers of nats that can be given as a radius: with four decimals, rounded up.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,6 +4,7 @@
 //! The factor compares these two walks. It does not bound what somebody who knows the chain learns about
 //! that one state: they infer it from the states before and after it, too.
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::loss::{pair_loss, promised_reach};
@@ -14,7 +15,8 @@ use crate::nats::Nats;
 
 /// Two states, and how well a release tells two walks apart that differ in one step only, where one
 /// has this state and the other has that.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Example {
     /// A state.
     pub real: String,
@@ -31,8 +33,9 @@ pub struct Example {
 }
 
 /// Whether a promise covers a pair of states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Covered {
     /// They are within the radius, or substitutions are counted.
     Yes,

@@ -15,6 +15,7 @@
 //! Every figure is an upper bound: the error of computed kernels ([`rounding`](crate::rounding)) is
 //! added, and quotients and means are rounded up.
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::loss_collectors::{Collect, Collected};
@@ -30,8 +31,9 @@ use crate::rounding::{add_up, log_kernel_error};
 use crate::watch::{Stopped, Watch, part};
 
 /// Which pairs were compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Coverage {
     /// Every two states.
     AllPairs,
@@ -40,8 +42,9 @@ pub enum Coverage {
 }
 
 /// What a figure is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum FigureKind {
     /// The loss itself, but for rounding up.
     Exact,
@@ -97,7 +100,8 @@ impl Default for Effort {
 }
 
 /// The loss of one pair, and where it is attained.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct PairLoss {
     /// The loss, rounded up.
     pub loss: f64,
@@ -149,7 +153,8 @@ pub fn pair_loss(mechanism: &Mechanism, x: StateId, other: StateId) -> PairLoss 
 }
 
 /// The pair with the largest figure of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Worst {
     /// A real state.
     pub real: StateId,
@@ -164,7 +169,8 @@ pub struct Worst {
 }
 
 /// The losses of a set of pairs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Summary {
     /// Whether these are the losses or bounds on them.
     pub figures: FigureKind,
@@ -206,7 +212,8 @@ impl Summary {
 }
 
 /// The audited losses of a mechanism.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Losses {
     /// Which pairs were compared.
     pub coverage: Coverage,

@@ -1,5 +1,6 @@
 //! What a mechanism's promise means on its chain, in figures; `in_words` says it in sentences.
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 use thiserror::Error;
 
@@ -31,7 +32,8 @@ use crate::watch::{Stopped, Watch, part, unwatched};
 /// println!("{guarantee}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Guarantee {
     /// The mechanism's name, or its choices if it has none.
     pub mechanism: String,
@@ -58,7 +60,7 @@ pub struct Guarantee {
     /// How long a stay is covered; none on a chain of one state.
     pub stays: Option<Stays>,
     /// What replacing one state loses.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub losses: LossReport,
     /// ε for one person's walks and releases together: one, or several.
     pub releases: Vec<Release>,
@@ -67,8 +69,9 @@ pub struct Guarantee {
 }
 
 /// What replacing one state loses, step by step or in blocks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+#[cfg_attr(feature = "serde", serde(untagged))]
 pub enum LossReport {
     /// States are released one at a time.
     Steps(Box<StepLosses>),
@@ -77,8 +80,9 @@ pub enum LossReport {
 }
 
 /// The scale η in force.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+#[cfg_attr(feature = "serde", serde(untagged))]
 pub enum ScaleInForce {
     /// The same whatever was released last.
     Uniform(f64),
@@ -92,7 +96,8 @@ pub enum ScaleInForce {
 }
 
 /// How many states a state is confused with.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Alternatives {
     /// On average.
     pub mean: f64,
@@ -101,7 +106,8 @@ pub struct Alternatives {
 }
 
 /// What holds for so many walks of one person, or releases of one walk.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Release {
     /// How many times.
     pub times: u32,

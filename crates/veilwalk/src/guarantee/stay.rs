@@ -3,6 +3,7 @@
 //! A promise counts over the whole walk: a stay of k steps in one state instead of another adds the
 //! distance between the two k times to a radius, or replaces k states.
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::cover::SuggestedRadii;
@@ -11,7 +12,8 @@ use crate::mechanism::Unit;
 use crate::nats::Nats;
 
 /// How many steps a stay may have so that the promise still covers it, as a stay somewhere else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct Stays {
     /// In one of the two closest states instead of the other: no stay is covered for longer. `None`
     /// if there is no limit, because the two are at distance zero.

@@ -1,5 +1,6 @@
 //! What replacing one state loses where states are released one at a time.
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::example::Example;
@@ -9,7 +10,8 @@ use crate::mechanism::{ChainWeight, Distance, Mechanism, Promise, Rule, Unit};
 use crate::nats::Nats;
 
 /// The losses of replacing one state, and an example.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct StepLosses {
     /// The loss per nat of distance.
     pub loss_per_nat: LossPerNat,
@@ -28,7 +30,8 @@ pub struct StepLosses {
 }
 
 /// The loss per nat of symmetric distance.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct LossPerNat {
     /// What the proof bounds it by at this scale: ε over the radius, for the theorem's scale. None
     /// where there is no such bound, because different states are at distance zero.
@@ -41,7 +44,8 @@ pub struct LossPerNat {
 
 /// The losses of a kind of replacement, rounded up. Infinite where no pair is of that kind, or
 /// nothing is known: then nothing is covered.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct LossFigures {
     /// The largest.
     pub max: f64,
@@ -56,7 +60,8 @@ pub struct LossFigures {
 }
 
 /// A pair with the largest loss, by name.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct WorstCase {
     /// A real state.
     pub real: String,
@@ -69,7 +74,8 @@ pub struct WorstCase {
 }
 
 /// The loss of two whole walks that the promise covers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct WalkFigures {
     /// ε.
     pub promised: f64,

@@ -42,15 +42,15 @@
 
 pub(crate) mod digest;
 mod releaser;
+#[cfg(feature = "serde")]
 mod saved;
 
 use std::sync::Arc;
 
 pub(crate) use digest::{Digest, WalkDigest};
 pub use releaser::{NoSuchState, PushError, Releaser, Walk};
+#[cfg(feature = "serde")]
 pub use saved::{ReplayError, ResumeError, SavedSession, UnfilledBlock};
-
-use saved::Owner;
 
 use crate::chain::StateId;
 use crate::mechanism::{Blocks, Mechanism};
@@ -195,78 +195,5 @@ impl Session {
     #[must_use]
     pub fn mechanism(&self) -> &Arc<Mechanism> {
         self.releaser.mechanism()
-    }
-
-    /// The session in about a hundred bytes, to be resumed later or elsewhere. They hold nothing secret.
-    ///
-    /// # Errors
-    ///
-    /// If real states wait for their block to fill.
-    pub fn save(&self) -> Result<Vec<u8>, UnfilledBlock> {
-        if let (waiting @ 1.., Some(blocks)) = (self.walk.waiting(), self.mechanism().blocks()) {
-            return Err(UnfilledBlock { waiting, length: blocks.length() });
-        }
-        Ok(self.owner().write(self.walk.released, self.walk.last, self.digest.as_ref()))
-    }
-
-    /// Takes a saved session up again, with the same mechanism, name and release id. The source is
-    /// given anew: a key is never part of what is saved. [`SavedSession::read`] tells the id.
-    ///
-    /// # Errors
-    ///
-    /// If the bytes are not a saved session, or belong to another chain, mechanism, walk, release id
-    /// or key.
-    pub fn resume(
-        mechanism: Arc<Mechanism>,
-        source: &Source,
-        start: Start,
-        name: &str,
-        bytes: &[u8],
-    ) -> Result<Self, ResumeError> {
-        let mut session = Self::new(mechanism, source, start, name)?;
-        let standing = session.owner().read(bytes)?;
-        (session.walk.released, session.walk.last) = (standing.released, standing.last);
-        session.digest = standing.digest.and_then(|so_far| {
-            WalkDigest::resumed(&session.walk.key, start, standing.released, so_far)
-        });
-        Ok(session)
-    }
-
-    /// Takes a saved session up again where its real states come once more from the first: those that
-    /// the record covers ([`SavedSession::released`] says how many). Gives the session, and what was
-    /// released for these states, once more.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::resume`]; and if these are not the states that were released, or the session was
-    /// saved without a key or a seed. Nothing is released then.
-    pub fn replay(
-        mechanism: Arc<Mechanism>,
-        source: &Source,
-        start: Start,
-        name: &str,
-        bytes: &[u8],
-        reals: &[StateId],
-    ) -> Result<(Self, Vec<StateId>), ReplayError> {
-        let mut session = Self::resume(mechanism, source, start, name, bytes)?;
-        let given = session.releaser.digest(name, reals);
-        let covered = session.walk.released;
-        session.owner().check_replay(covered, session.digest.as_ref(), given, reals)?;
-        let mut walk = session.releaser.walk(name);
-        let mut released = Vec::with_capacity(reals.len());
-        for &real in reals {
-            session.releaser.push(&mut walk, real, &mut released)?;
-        }
-        if walk.last != session.walk.last || released.len() != reals.len() {
-            return Err(ResumeError::Damaged.into());
-        }
-        Ok((session, released))
-    }
-
-    fn owner(&self) -> Owner<'_> {
-        let mechanism = self.mechanism();
-        let fingerprint = mechanism.fingerprint();
-        let (model, name, key) = (mechanism.model(), &self.name, &self.walk.key);
-        Owner { model, mechanism: fingerprint, name, key, release_id: self.release_id() }
     }
 }

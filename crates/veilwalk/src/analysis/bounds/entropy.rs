@@ -26,6 +26,7 @@
 //! and the same downwards. `E[H]` is known exactly.
 
 use rayon::prelude::*;
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use super::error::ErrorBound;
@@ -37,7 +38,8 @@ use crate::chain::StateId;
 use crate::model::Model;
 
 /// The expected entropy of the released walk.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct EntropyBound {
     /// The published bound, for walks of that many transitions divided by one less, as printed. `None`
     /// where it is not defined; infinite where a distance is zero one way only. It is not valid.
@@ -112,7 +114,8 @@ fn asymmetry(model: &Model) -> f64 {
 
 /// Bounds on the probability that the released walk is not η-typical: that its entropy per
 /// transition is further than η from the chain's rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct TypicalityBound {
     steps: usize,
     rate: f64,
@@ -126,7 +129,8 @@ pub struct TypicalityBound {
 }
 
 /// Both bounds for one η, to print.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct TypicalityFigures {
     /// η, in nats per transition.
     pub eta: f64,

@@ -28,6 +28,7 @@
 //! the bound is above one.
 
 use rayon::prelude::*;
+#[cfg(feature = "serde")]
 use serde::Serialize;
 
 use crate::analysis::drift::Drift;
@@ -44,7 +45,8 @@ pub struct ErrorBound {
 }
 
 /// The constants of the published bound.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct PublishedConstants {
     /// `B`: the largest distance without negative drift. The bound speaks of distances above it.
     pub b_epsilon_nats: f64,
@@ -61,7 +63,8 @@ pub struct PublishedConstants {
 }
 
 /// A bound for one step and distance, with the constants that gave it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct BoundAt {
     /// The bound, at most one.
     pub probability: f64,
@@ -76,7 +79,8 @@ pub struct BoundAt {
 }
 
 /// Both bounds for one distance, to print beside the exact figures.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct ErrorBoundFigures {
     /// The distance in nats.
     pub nats: f64,

@@ -32,11 +32,13 @@
 //! ```
 
 mod aim;
+#[cfg(feature = "serde")]
 mod serialized;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+#[cfg(feature = "serde")]
 use serde::Serialize;
 use thiserror::Error;
 
@@ -88,7 +90,8 @@ impl Question {
 }
 
 /// The three figures that aims are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
 pub struct TuneFigures {
     /// The distance from the released to the real state, averaged over the steps.
     pub mean_distance_nats: f64,
