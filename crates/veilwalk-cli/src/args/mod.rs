@@ -5,6 +5,7 @@ mod chain;
 mod mechanism;
 mod number;
 mod output;
+mod release;
 mod unknown;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub(crate) use number::{any_whole, count, whole};
 pub(crate) use output::{
     Input, Written, is_same_file, is_standard_output, refuse_to_replace, settle_output,
 };
+pub(crate) use release::ReleaseArgs;
 pub(crate) use unknown::{UnknownLabels, UnknownState, left_out, replaced, unknown_state_error};
 pub(crate) use veilwalk_report::{counted, thousands};
 

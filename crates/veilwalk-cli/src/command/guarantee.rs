@@ -14,7 +14,7 @@ use veilwalk::internal::nats::in_nats;
 use veilwalk::internal::request::Made;
 use veilwalk::mechanism::Calibration;
 
-use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs};
+use crate::args::{Format, ReleaseArgs};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -26,13 +26,7 @@ use crate::terminal;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    chain: ChainArgs,
-
-    #[command(flatten)]
-    mechanism: MechanismArgs,
-
-    #[command(flatten)]
-    block: BlockArgs,
+    release: ReleaseArgs,
 
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
@@ -45,9 +39,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let length = args.block.length()?;
-    let model = if length.is_some() { args.chain.model()? } else { args.chain.any_model()? };
-    let chosen = args.mechanism.asked(length)?.on(&model)?;
+    let asked = args.release.asked()?;
+    let length = asked.request.block;
+    let model = if length.is_some() {
+        args.release.chain.model()?
+    } else {
+        args.release.chain.any_model()?
+    };
+    let chosen = asked.on(&model)?;
     let effort = if args.all_pairs { Effort::UNLIMITED } else { Effort::default() };
     let comparing = if length.is_some() { "comparing blocks" } else { "comparing states" };
     let mut guarantee =

@@ -16,7 +16,7 @@ use veilwalk::{Model, Promise, Start};
 pub(crate) use self::blocks::refuse_too_long;
 use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
-use crate::args::{BlockArgs, ChainArgs, Format, MechanismArgs, any_whole, whole};
+use crate::args::{Format, ReleaseArgs, any_whole, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::progress::with_stages;
 use crate::terminal;
@@ -29,13 +29,7 @@ use crate::terminal;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    chain: ChainArgs,
-
-    #[command(flatten)]
-    mechanism: MechanismArgs,
-
-    #[command(flatten)]
-    block: BlockArgs,
+    release: ReleaseArgs,
 
     #[command(flatten)]
     own: OwnWalkArgs,
@@ -82,13 +76,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.by_step && args.format == Format::Text {
         bail!("--by-step is for programs; give --format json with it");
     }
-    let model = args.chain.model()?;
+    let model = args.release.chain.model()?;
     let chain = model.chain();
     let origin = args.own.origin(chain)?;
     let start = args.own.start(chain, origin)?;
     let real = args.real.read(chain)?;
-    let length = args.block.length()?;
-    let asked = args.mechanism.asked(length)?;
+    let asked = args.release.asked()?;
+    let length = asked.request.block;
     if real.is_some() {
         terminal::warning(
             "figures computed from real walks depend on them and are NOT protected; do not publish \

@@ -25,8 +25,8 @@ use self::charging::{Charging, Known};
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
-    self, BlockArgs, ChainArgs, Input, MechanismArgs, UnknownLabels, UnknownState, Written,
-    any_whole, blocks_in_words, quoted, unknown_state_error, whole,
+    self, Input, ReleaseArgs, UnknownLabels, UnknownState, Written, any_whole, blocks_in_words,
+    quoted, unknown_state_error, whole,
 };
 use crate::progress;
 use crate::terminal;
@@ -45,13 +45,7 @@ pub(crate) struct Args {
     walks: String,
 
     #[command(flatten)]
-    chain: ChainArgs,
-
-    #[command(flatten)]
-    mechanism: MechanismArgs,
-
-    #[command(flatten)]
-    block: BlockArgs,
+    release: ReleaseArgs,
 
     /// Where to write the release; standard output if not given. The name tells the format (`.csv`,
     /// `.tsv`, `.ndjson` or `.jsonl`, compressed with a further `.gz` or `.zst`; `.parquet`, `.arrow`,
@@ -173,14 +167,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Some(id) => id,
         None => ReleaseId::random()?,
     };
-    let model = args.chain.any_model()?;
+    let model = args.release.chain.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
     let unknown_states = args.unknown_states(model.chain())?;
     if let Some(output) = args.output.as_ref().filter(|_| args.writes_to_file()) {
         args::settle_output(output, Written::Release, &args.inputs())?;
     }
-    let length = args.block.length()?;
-    let asked = args.mechanism.asked(length)?;
+    let asked = args.release.asked()?;
+    let length = asked.request.block;
     let promise = asked.request.promise;
     asked.check(model.chain())?;
     let cover = args.refuse_empty_guarantee(&model, promise)?;
@@ -359,9 +353,9 @@ impl Args {
 
     /// All of them but the secret.
     fn other_inputs(&self) -> Vec<Input<'_>> {
-        let mut inputs = self.chain.inputs();
+        let mut inputs = self.release.chain.inputs();
         inputs.push((Path::new(&self.walks), "the real walks"));
-        inputs.extend(self.mechanism.input());
+        inputs.extend(self.release.mechanism.input());
         inputs.extend(self.ledger.iter().map(|path| (path.as_path(), "the ledger")));
         inputs
     }
