@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use veilwalk::analysis::unwatched;
+//! use veilwalk::unwatched;
 //! use veilwalk::internal::given_walk;
 //! use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
 //!

@@ -69,16 +69,6 @@ impl JointLaw {
         map_rows(&self.rows, self.states, |_, row| row.iter().sum())
     }
 
-    /// The distribution of the released state.
-    #[must_use]
-    pub fn released_marginal(&self) -> Vec<f64> {
-        let mut sums = vec![0.0; self.states];
-        for row in self.rows.chunks(self.states) {
-            sums.iter_mut().zip(row).for_each(|(sum, p)| *sum += p);
-        }
-        sums
-    }
-
     /// The distribution of the distance from the released to the real state.
     #[must_use]
     pub fn distance(&self, model: &Model) -> DistanceLaw {

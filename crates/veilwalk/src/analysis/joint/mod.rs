@@ -12,7 +12,8 @@
 //! ```
 //! use std::sync::Arc;
 //! use veilwalk::internal::joint::{JointChain, KernelMemory};
-//! use veilwalk::analysis::{Origin, unwatched};
+//! use veilwalk::analysis::Origin;
+//! use veilwalk::unwatched;
 //! use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start};
 //!
 //! let model = Arc::new(Model::new(Chain::credit())?);

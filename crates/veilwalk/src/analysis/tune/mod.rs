@@ -20,7 +20,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use veilwalk::analysis::{Aim, Question, tune};
-//! use veilwalk::analysis::unwatched;
+//! use veilwalk::unwatched;
 //! use veilwalk::{Chain, Model, Preset, Promise};
 //!
 //! let model = Arc::new(Model::new(Chain::credit())?);
