@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod open_models;
 mod own_walks;
 mod progress;
 mod remedy;

@@ -11,11 +11,14 @@ use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 use comfy_table::{ContentArrangement, Table, presets};
 use veilwalk_io::{WriteError, WriteErrorKind};
 
+use crate::open_models;
+
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// Prints a result.
+/// Prints a result, if the models it was computed from are still what they were.
 pub(crate) fn print(text: impl Display) -> Result<()> {
+    open_models::check()?;
     let mut out = anstream::stdout().lock();
     let written = writeln!(out, "{text}").and_then(|()| out.flush());
     Ok(written.map_err(|error| WriteError::new("standard output", WriteErrorKind::Io(error)))?)

@@ -183,6 +183,36 @@ fn a_model_that_is_overwritten_in_use_releases_nothing_more() {
     }
 }
 
+/// Figures, too, are for the model that was opened.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_model_that_is_overwritten_in_use_gives_no_figures() {
+    let folder = Folder::new();
+    large_models(&folder);
+    let good = std::fs::read(folder.path("used.model")).unwrap();
+    let longer = ["--draws", "2000000"];
+    for (command, more) in [("audit", &longer[..]), ("guarantee", &["--all-pairs"])] {
+        folder.write("used.model", &good);
+        let mut child = Command::new(VEILWALK);
+        child.current_dir(folder.root()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        child.args([command, "--chain", "used.model"]).args(PROMISE);
+        let child = child.args(more).spawn().unwrap();
+        // It is opened when it is mapped, and checked soon after.
+        let maps = format!("/proc/{}/maps", child.id());
+        let started = std::time::Instant::now();
+        while !std::fs::read_to_string(&maps).unwrap_or_default().contains("used.model") {
+            assert!(started.elapsed() < std::time::Duration::from_secs(30), "never mapped");
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        std::fs::copy(folder.path("other.model"), folder.path("used.model")).unwrap();
+        let done = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{command}: {said}");
+        assert!(done.stdout.is_empty(), "{command}");
+        assert!(said.contains("used.model"), "{command}: {said}");
+    }
+}
+
 /// The model is written anew, as `chain compile` does: who uses it keeps the one it opened.
 #[test]
 #[cfg(unix)]

@@ -11,6 +11,7 @@ use veilwalk::{Chain, Initial, Model, Start, StateId};
 use veilwalk_io::{WalkOptions, WalkReader};
 
 use super::{Input, any_whole, counted, quoted};
+use crate::open_models;
 use crate::terminal;
 
 /// How a chain is read.
@@ -129,7 +130,9 @@ impl ChainArgs {
 
     /// Reads a chain of any size, for what needs no table of all distances.
     pub(crate) fn any_model(&self) -> Result<Arc<Model>> {
-        Ok(Arc::new(self.distances.model(self.options.read(&self.chain)?)?))
+        let model = Arc::new(self.distances.model(self.options.read(&self.chain)?)?);
+        open_models::list(&model);
+        Ok(model)
     }
 
     /// The flags that give this chain again, for commands that are printed as advice.

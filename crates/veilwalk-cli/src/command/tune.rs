@@ -16,6 +16,7 @@ use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Start
 use veilwalk_io::MechanismFile;
 
 use crate::args::{self, ChainArgs, Format, Written, count, counted, quoted, settle_output, whole};
+use crate::open_models;
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -95,7 +96,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let ranking = with_progress("tuning", |watch| tune(&model, question, watch))?;
     if let Some(path) = &args.output {
-        described(&model, &ranking)?.write(path)?;
+        let file = described(&model, &ranking)?;
+        open_models::check()?;
+        file.write(path)?;
     }
     match args.format {
         Format::Json => terminal::print(format_args!("{:#}", args.as_json(&model, &ranking)?)),
