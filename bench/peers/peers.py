@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import opendp.prelude as dp
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, diags
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
 UNITS = 2.0**20  # of a nat
-COMPARISONS = ("all_pairs", "dense", "steps", "opening", "on_demand", "privatize")
+COMPARISONS = ("all_pairs", "dense", "steps", "observations", "opening", "on_demand", "privatize")
 WIKISPEEDIA = "wikispeedia/transitions_finished_backclick_resolved.tsv"
 
 
@@ -191,6 +191,56 @@ def steps_of(mechanism: str, folder: Path, options: argparse.Namespace):
 
     theirs = min(walk(opendp_step, count // 10) for _ in range(10))
     yield row(what, "OpenDP noisy max", theirs, mine, "500")
+
+
+def observations(folder: Path, options: argparse.Namespace):
+    chain, name = chain_file(folder, options)
+    found = ours("observe", chain, folder, "--steps", 20_000 if options.quick else 200_000)
+    starts, columns = numbers(folder, "starts"), numbers(folder, "columns")
+    states = len(starts) - 1
+    weights = numbers(folder, "weights") / UNITS
+    kernel = np.fromfile(folder / "kernel.f64", dtype="<f8").reshape(states, states)
+    real, observed = numbers(folder, "real"), numbers(folder, "observed")
+    count = 1_000 if options.quick else 5_000
+    draw = np.random.default_rng(2)
+
+    def choices() -> None:
+        for x in real[:count]:
+            draw.choice(states, p=kernel[x])
+
+    theirs = timed(choices, 3) / count
+    what = f"one observation, tight, {name} ({states:,} states)"
+    mine = found["seconds_per_observation"]
+    yield row(what, "numpy choice", theirs, mine, "100")
+
+    # The filter and the nearest feasible answer, with everything looked up beforehand.
+    back = csr_matrix((np.exp(-weights), columns, starts), shape=(states,) * 2).T.tocsr()
+    back = back @ diags(1 / np.asarray(back.sum(0)).ravel())
+    likelihood = np.ascontiguousarray(kernel.T)
+    distances = numbers(folder, "distances").reshape(states, states) / UNITS
+
+    def follow() -> list[int]:
+        belief = np.full(states, 1 / states)
+        released = []
+        for step, y in enumerate(observed[:count]):
+            belief = (back @ belief if step else belief) * likelihood[y]
+            belief /= belief.sum()
+            if step:
+                start, end = int(starts[released[-1]]), int(starts[released[-1] + 1])
+                candidates = columns[start:end]
+                expected = distances[candidates] @ belief + 0.01 * weights[start:end]
+            else:
+                candidates = np.argsort(-belief)[:256]
+                expected = distances[candidates] @ belief
+            released.append(int(candidates[expected.argmin()]))
+        return released
+
+    same = np.mean(np.array(follow()) == numbers(folder, "released")[:count])
+    assert same > 0.99, f"only {same:.3f} of the answers are the same"
+    theirs = timed(follow, 2) / count
+    memory = f"{found['bytes_per_walk'] / 1024:.1f} KiB a live walk"
+    what = f"belief and answer to one observation, {name} ({memory}, same answers: {same:.4f})"
+    yield row(what, "scipy.sparse", theirs, found["seconds_per_step"], "10")
 
 
 def opening(folder: Path, options: argparse.Namespace):

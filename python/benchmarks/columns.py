@@ -43,7 +43,7 @@ def columns(m: vw.Mechanism, walks: int, steps: int) -> None:
     with_steps = long.with_columns(step=pl.int_range(pl.len()).over("trajectory"))
     print(f"{m!r}: {walks * steps:,} states in {walks:,} walks")
     source = _native.Source.system()
-    manner = _native.Manner(m._native, source, "initial", None, None, None, None, None, None, "error")
+    manner = _native.Manner(m._native, source, "private", None, None, None, None, None, None, "error")
     forms: list[tuple[str, pl.DataFrame]] = [
         ("Polars, lists", lists),
         ("Polars, long", long),

@@ -16,6 +16,7 @@ import pytest
 from conftest import ID, KEY, WALKS
 
 import veilwalk as vw
+from veilwalk.mechanism import mechanism_of
 
 
 def test_chains_from_everything(tmp_path: Path) -> None:
@@ -166,15 +167,20 @@ def test_sessions_release_what_privatize_does(sharp: vw.Mechanism) -> None:
         s = sharp.session(name=name, key=KEY, release_id=ID)
         online = [s.start(walk[0])] + [s.step(real) for real in walk[1:]]
         assert online == released[name]
-        # The real first state plays no part.
-        assert sharp.session(name=name, key=KEY, release_id=ID).start() == released[name][0]
+        with pytest.raises(vw.SessionError, match="give it to start"):
+            sharp.session(name=name, key=KEY, release_id=ID).start()
+    # Unless it is asked not to look at it.
+    blind = sharp.privatize(WALKS, key=KEY, release_id=ID, start="initial")
+    for name in WALKS:
+        session = sharp.session(name=name, key=KEY, release_id=ID, start="initial")
+        assert session.start() == blind[name][0]
 
 
 def test_a_session_goes_on_from_its_bytes(sharp: vw.Mechanism) -> None:
     walk = WALKS["north"]
     whole = sharp.privatize({"north": walk}, key=KEY, release_id=ID)["north"]
     s = sharp.session(name="north", key=KEY, release_id=ID)
-    head = [s.start(), s.step(walk[1]), s.step(walk[2])]
+    head = [s.start(walk[0]), s.step(walk[1]), s.step(walk[2])]
     data = s.to_bytes()
     assert len(data) < 104
     again = vw.Session.from_bytes(data, sharp, name="north", key=KEY, release_id=ID)
@@ -199,9 +205,9 @@ def test_sessions_refuse_what_makes_no_sense(sharp: vw.Mechanism) -> None:
     s = sharp.session()
     with pytest.raises(vw.SessionError, match="has not started"):
         s.step("B")
-    s.start()
+    s.start("B")
     with pytest.raises(vw.SessionError, match="under way"):
-        s.start()
+        s.start("B")
     for wrong, message in [
         ("Zzz", '"Zzz" is not a state of the chain'),
         ("caa", 'did you mean "Caa"'),
@@ -290,9 +296,20 @@ def test_a_mechanism_travels_as_bytes(credit: vw.Chain) -> None:
 
 def test_releases_are_walks_of_the_chain(credit: vw.Chain) -> None:
     m = vw.Mechanism("auto", credit, epsilon=1, radius=3.5)
-    assert m.name == "cell"
     for walk in m.privatize([["Aaa"] * 50, ["Def"] * 50]):
         assert all(credit.probability(a, b) > 0 for a, b in itertools.pairwise(walk))
+
+
+@pytest.mark.parametrize("promise", [{"radius": 3.5}, {"substitutions": 1}])
+def test_auto_is_at_least_as_good_as_cell(credit: vw.Chain, promise: dict[str, Any]) -> None:
+    auto, cell = (vw.Mechanism(name, credit, epsilon=1, **promise) for name in ("auto", "cell"))
+    presets = {"cell", "sharp", "tight", "believed"}
+    # A choice that is not the usual one of a preset is named after it as well.
+    assert auto.name.split()[0] in presets
+    figure = "mean_distance" if "radius" in promise else "wrong_states"
+    found, usual = (getattr(m.analyze(steps=40, simulate=4000, seed=1), figure) for m in (auto, cell))
+    assert found <= 1.03 * usual, "but for what is simulated"
+    assert vw.Mechanism("auto", credit, epsilon=1, **promise).fingerprint == auto.fingerprint
 
 
 def test_releases_follow_the_kernel(sharp: vw.Mechanism) -> None:
@@ -329,12 +346,43 @@ def test_analyses_compare_and_tune(credit: vw.Chain) -> None:
     with pytest.raises(vw.ParameterError, match="nats from 0 up"):
         paper.analyze(levels=[-1])
     c = vw.compare(credit, epsilon=3.5, radius=3.5, start="Baa")
-    assert c.winner("wrong_states") == "cell"
+    assert c.winner("wrong_states") == c.winner("closeness") == "tight"
+    moves = ["paper", "exponential", "chen", "sharp", "cell"]
+    exact = vw.compare(credit, epsilon=3.5, radius=3.5, start="Baa", mechanisms=moves)
+    assert exact.winner("wrong_states") == "cell"
     assert "At equal exact loss 3.5" in str(c)
+    alone = vw.compare(credit, epsilon=3.5, radius=3.5, mechanisms=["tight"], steps=20)
+    assert alone.winner() == "tight"
+    assert "±" in str(alone)
     t = vw.tune(credit, epsilon=1, radius=3.5, steps=20)
     first = t.to_dict()["ranking"][0]
-    best = t.best().analyze(steps=20)
-    assert best.mean_distance == pytest.approx(first["mean_distance_nats"], rel=1e-12)
+    best = t.best().analyze(steps=20, simulate=20_000)
+    assert (
+        best.mean_distance
+        < vw.Mechanism("cell", credit, epsilon=1, radius=3.5).analyze(steps=20).mean_distance
+    )
+    error = first["simulated"]["standard_errors"]["mean_distance_nats"]
+    assert abs(best.mean_distance - first["mean_distance_nats"]) < 5 * error
+
+
+def test_every_member_of_a_ranking_can_be_made(credit: vw.Chain) -> None:
+    promise: dict[str, Any] = {"epsilon": 1, "radius": 3.5}
+    ranking = vw.tune(credit, **promise, steps=5, aim="wrong-states").to_dict()["ranking"]
+    observing = [member for member in ranking if member["candidates"] != "moves"]
+    assert {member["believed_from"] for member in observing} >= {None, "0.02"}
+    for member in [*observing, *(m for m in ranking if m["candidates"] == "moves")]:
+        made = mechanism_of(member, credit, promise)
+        for choice in ("candidates", "distance", "rule", "track"):
+            assert getattr(made, choice) == member[choice], member
+        assert made.chain_weight == Fraction(member["chain_weight"])
+        if member["believed_from"] is not None:
+            assert made.believed_from == Fraction(member["believed_from"])
+        if member["simulated"] is None:
+            exact = made.analyze(steps=5).mean_distance
+            assert exact == pytest.approx(member["mean_distance_nats"], rel=1e-12)
+
+
+def test_what_is_no_aim_is_refused(credit: vw.Chain) -> None:
     with pytest.raises(vw.ParameterError, match="aim"):
         vw.tune(credit, epsilon=1, radius=3.5, aim="beauty")
 
@@ -363,7 +411,7 @@ def test_every_run_has_an_id_and_repeats_under_it(sharp: vw.Mechanism) -> None:
 
 def test_a_saved_session_is_taken_up_under_its_own_id(sharp: vw.Mechanism) -> None:
     session = sharp.session(name="north", key=KEY)
-    session.start()
+    session.start("Baa")
     data = session.to_bytes()
     again = vw.Session.from_bytes(data, sharp, name="north", key=KEY)
     assert again.release_id == session.release_id

@@ -100,6 +100,16 @@ def test_mechanism_files(
 
 
 @pytest.mark.parametrize("name", ["paper", "sharp", "cell"])
+def test_a_mechanism_from_a_file_starts_alike(name: str, credit: vw.Chain, tmp_path: Path) -> None:
+    m = vw.Mechanism(name, credit, epsilon=2, radius=3.5)
+    m.save(tmp_path / "m.json")
+    again = vw.Mechanism.read(tmp_path / "m.json", credit)
+    run: Any = {"key": KEY, "release_id": ID}
+    assert again.privatize(WALKS, **run) == m.privatize(WALKS, **run)
+    assert again.guarantee().to_dict() == m.guarantee().to_dict()
+
+
+@pytest.mark.parametrize("name", ["paper", "sharp", "cell"])
 def test_audits(name: str, credit: vw.Chain, command_json: Json) -> None:
     m = vw.Mechanism(name, credit, epsilon=2, radius=3.5)
     found = m.audit(draws=20_000, pairs=5, seed=7)

@@ -20,6 +20,7 @@ import veilwalk as vw
 
 CREDIT = vw.Chain.credit()
 M = vw.Mechanism("sharp", CREDIT, epsilon=1, radius=3.5)
+TIGHT = vw.Mechanism("tight", CREDIT, epsilon=1, radius=3.5)
 WALKS = {"trajectory": ["a", "a", "b"], "step": [0, 1, 0], "state": ["B", "Caa", "B"]}
 KEY = bytes(range(32))
 ID = "0123456789abcdef" * 2
@@ -147,6 +148,93 @@ def test_names_of_other_walks_stay_out() -> None:
         assert trajectories.chunk(0).dictionary.to_pylist() == ["a"]
 
 
+@frames
+def test_the_column_of_what_was_observed_has_no_other_role(make: Any) -> None:
+    own = WALKS | {"observed": ["B", "Caa", "B"]}
+    with pytest.raises(vw.ParameterError, match="'observed' is the column for what was observed"):
+        TIGHT.privatize(make(own), keep=["observed"])
+    for role in ("trajectory", "step", "state"):
+        renamed = {("observed" if name == role else name): values for name, values in WALKS.items()}
+        with pytest.raises(vw.ParameterError, match="nothing else can have that name"):
+            TIGHT.privatize(make(renamed), **{role: "observed"})
+    # Of a release that is released again it is written anew.
+    seen = {
+        tuple(TIGHT.privatize(make(own))["observed"].to_pylist())
+        if make is pa.table
+        else tuple(TIGHT.privatize(make(own))["observed"])
+        for _ in range(40)
+    }
+    assert len(seen) > 1, "not what was given"
+    with pytest.warns(vw.PrivacyWarning, match="keep: observed is released as it is"):
+        M.privatize(make(own), keep=["observed"])
+
+
+def test_categories_of_what_was_observed_do_not_tell_which_states_are_real() -> None:
+    visited = ["Caa", "Def", *[state for state in CREDIT.states if state not in ("Caa", "Def")]]
+    for states in (WALKS["state"], visited):
+        walks = {"trajectory": ["a"] * len(states), "state": states}
+        frame = pd.DataFrame(walks).astype({"state": pd.CategoricalDtype(visited)})
+        for rows in (frame, frame[:0]):
+            observed = TIGHT.privatize(rows)["observed"]
+            assert observed.cat.categories.tolist() == CREDIT.states
+        encoded = pa.table(walks).set_column(1, "state", pa.array(states).dictionary_encode())
+        observed = TIGHT.privatize(encoded)["observed"]
+        assert observed.chunk(0).dictionary.to_pylist() == CREDIT.states
+        _, alone = TIGHT.privatize(encoded["state"], observed=True)
+        assert alone.chunk(0).dictionary.to_pylist() == CREDIT.states
+    partly = pd.DataFrame(WALKS).astype({"state": pd.CategoricalDtype(["Caa", "B"], ordered=True)})
+    assert not TIGHT.privatize(partly)["observed"].cat.ordered
+    encoded = pa.array(WALKS["state"]).dictionary_encode()
+    for real in (encoded[:0], pa.chunked_array([encoded])[:0]):
+        _, none = TIGHT.privatize(real, observed=True)
+        assert none.type == real.type
+        assert b"Caa" not in pickle.dumps(none)
+
+
+def test_the_width_of_what_was_observed_does_not_tell_the_longest_real_state() -> None:
+    longest = max(map(len, CREDIT.states))
+    for real in (["B", "A"], ["Ca/C"] * 2):
+        for array in (np.array(real), np.array([real, real]), np.array(real, dtype="U40")):
+            assert TIGHT.privatize(array, observed=True)[1].dtype == f"<U{longest}"
+        assert TIGHT.privatize([np.array(real)], observed=True)[1][0].dtype == f"<U{longest}"
+        assert TIGHT.privatize({"a": np.array(real)}, observed=True)[1]["a"].dtype == f"<U{longest}"
+
+
+def test_no_real_state_lies_beside_what_was_observed() -> None:
+    """Not in unused parts of buffers either."""
+    labels = [f"a place of which nobody knows {number:03d}" for number in range(200)]
+    chain = vw.Chain.from_matrix(np.full((200, 200), 1 / 200), labels=labels, normalize=True)
+    m = vw.Mechanism("tight", chain, epsilon="1/1000", substitutions=1)
+    walks = {"trajectory": ["a"] * 20, "state": labels[:20]}
+    text = pd.ArrowDtype(pa.string())
+    views = pl.DataFrame(walks).to_arrow(compat_level=pl.CompatLevel.newest())
+    for table in (
+        pd.DataFrame(walks),
+        pd.DataFrame(walks).astype({"state": text}),
+        pd.DataFrame({"trajectory": ["a"], "state": [labels[:20]]}),
+        pl.DataFrame(walks),
+        pl.DataFrame({"trajectory": ["a"], "state": [labels[:20]]}),
+        pa.table(walks),
+        pa.table(walks)[:10],
+        views,
+        pa.table({"trajectory": ["a"], "state": [labels[:20]]}),
+    ):
+        released = m.privatize(table)
+        shown = str(released.to_pylist() if isinstance(released, pa.Table) else released.to_dict())
+        if isinstance(released, pl.DataFrame):
+            shown = str(released.to_dicts())
+        real = [label for label in labels[:20] if label not in shown]
+        assert real, "most are not drawn"
+        kept = pickle.dumps(released)
+        # Views may show parts of one list of all states, which is the chain's and tells nothing.
+        if not all(label.encode() in kept for label in labels):
+            assert not [label for label in real if label.encode() in kept]
+    both = m.privatize([np.array(labels[:20])], observed=True)
+    drawn = {state for part in both for state in part[0].tolist()}
+    kept = pickle.dumps(both)
+    assert not [label for label in labels[:20] if label not in drawn and label.encode("utf-32-le") in kept]
+
+
 def test_what_lies_beside_a_column_in_memory_stays_out() -> None:
     raw = pl.Series([f"customer-number-{i:04d}|Ca/C" for i in range(5)])
     parts = {"trajectory": raw.str.slice(0, 20), "day": raw.str.slice(0, 19), "state": raw.str.slice(21)}
@@ -214,7 +302,7 @@ def test_a_session_belongs_to_one_process() -> None:
         session, keyed = M.session(name="x", **block), M.session(name="x", key=KEY, release_id=ID, **block)
 
         def take(session: Any, block: dict[str, int] = block) -> None:
-            session.push("B") if block else session.start()
+            session.push("B") if block else session.start("B")
 
         read, write = os.pipe()
         if (child := os.fork()) == 0:
@@ -258,6 +346,9 @@ def test_no_rows(make: Any) -> None:
     empty = M.privatize(make({"trajectory": ["a"], "state": ["B"]})[:0])
     names = (lambda t: t.column_names) if make is pa.table else (lambda t: list(t.columns))
     assert names(empty) == names(full) == ["trajectory", "step", "state"]
+    rows = make({"trajectory": ["a"], "state": ["B"]})
+    assert names(TIGHT.privatize(rows[:0])) == names(TIGHT.privatize(rows))
+    assert names(TIGHT.privatize(rows[:0])) == ["trajectory", "step", "state", "observed"]
     if make is pl.DataFrame:
         assert pl.concat([full, empty]).height == 1
 
@@ -380,7 +471,7 @@ def test_sessions_with_a_key_have_names() -> None:
         with pytest.raises(vw.ParameterError, match="every walk needs a name"):
             M.session(key=KEY, release_id=ID, **block)
     session = M.session(key=KEY, release_id=ID, name="a", states="numbers")
-    assert session.start() == session.last
+    assert session.start(3) == session.last
     for other in (None, KEY[::-1]):
         with pytest.raises(vw.SessionError, match="another key or seed, or with none"):
             vw.Session.from_bytes(session.to_bytes(), M, name="a", key=other)

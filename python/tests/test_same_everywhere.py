@@ -21,7 +21,7 @@ MECHANISMS = ["paper", "sharp", "cell"]
 Json = Callable[..., dict[str, Any]]
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [*MECHANISMS, "tight", "believed"])
 def test_releases(name: str, credit: vw.Chain, command: Callable[..., str], tmp_path: Path) -> None:
     m = vw.Mechanism(name, credit, epsilon=2, radius=3.5)
     released = m.privatize(WALKS, key=KEY, release_id=ID)
@@ -44,7 +44,7 @@ def test_releases(name: str, credit: vw.Chain, command: Callable[..., str], tmp_
     assert by_command == released
 
 
-@pytest.mark.parametrize("name", [*MECHANISMS, "exponential"])
+@pytest.mark.parametrize("name", [*MECHANISMS, "exponential", "tight", "believed"])
 @pytest.mark.parametrize("calibrate", ["theorem", "exact"])
 def test_kernels_and_losses(name: str, calibrate: Any, credit: vw.Chain, command_json: Json) -> None:
     m = vw.Mechanism(name, credit, epsilon=2, radius=3.5, calibrate=calibrate)
@@ -55,18 +55,19 @@ def test_kernels_and_losses(name: str, calibrate: Any, credit: vw.Chain, command
     assert m.guarantee().to_dict() == command_json("guarantee", *promise)
 
 
-@pytest.mark.parametrize("name", ["chen", "cell"])
+@pytest.mark.parametrize("name", ["chen", "cell", "tight", "believed"])
 def test_substitutions(name: str, credit: vw.Chain, command_json: Json) -> None:
     m = vw.Mechanism(name, credit, epsilon="1/3", substitutions=2)
     promise = ["--chain", "credit", "--mechanism", name, "--epsilon", "1/3", "--substitutions", 2]
     assert m.guarantee().to_dict() == command_json("guarantee", *promise)
 
 
+@pytest.mark.parametrize("name", ["cell", "tight"])
 @pytest.mark.parametrize("start", [None, "Caa"])
-def test_analyses(start: str | None, credit: vw.Chain, command_json: Json) -> None:
-    m = vw.Mechanism("cell", credit, epsilon=2, radius=3.5)
+def test_analyses(start: str | None, name: str, credit: vw.Chain, command_json: Json) -> None:
+    m = vw.Mechanism(name, credit, epsilon=2, radius=3.5)
     found = m.analyze(start=start, steps=40, simulate=100, seed=3).to_dict()
-    words = ["--chain", "credit", "--mechanism", "cell", "--epsilon", 2, "--radius", 3.5]
+    words = ["--chain", "credit", "--mechanism", name, "--epsilon", 2, "--radius", 3.5]
     words += ["--steps", 40, "--simulate", 100, "--seed", 3, "--by-step"]
     words += ["--from", start] if start else []
     assert found == command_json("analyze", *words)

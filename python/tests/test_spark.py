@@ -59,6 +59,12 @@ def walks(credit: vw.Chain) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
+def tight(credit: vw.Chain) -> vw.Mechanism:
+    """Draws observations."""
+    return vw.Mechanism("tight", credit, epsilon=2, radius=3.5)
+
+
+@pytest.fixture(scope="module")
 def expected(sharp: vw.Mechanism, walks: dict[str, list[str]]) -> dict[str, list[str]]:
     return sharp.privatize(walks, key=KEY, release_id=ID)
 
@@ -69,10 +75,10 @@ def rows_of(walks: dict[str, list[str]]) -> list[tuple[str, int, str]]:
     return rows
 
 
-def collected(df: DataFrame) -> dict[str, list[str]]:
+def collected(df: DataFrame, column: str = "state") -> dict[str, list[str]]:
     walks: dict[str, list[tuple[int, str]]] = {}
     for row in df.collect():
-        walks.setdefault(row["trajectory"], []).append((row["step"], row["state"]))
+        walks.setdefault(row["trajectory"], []).append((row["step"], row[column]))
     return {name: [state for _, state in sorted(rows)] for name, rows in walks.items()}
 
 
@@ -96,6 +102,32 @@ def test_batch_releases_what_python_does(
     lists = spark.createDataFrame(list(walks.items()), "trajectory string, state array<string>")
     released = veilwalk.spark.privatize(lists, sharp, key=KEY, release_id=ID)
     assert {row["trajectory"]: row["state"] for row in released.collect()} == expected
+
+
+@pytest.mark.parametrize("lag", [0, 3])
+def test_observations_in_batches(
+    lag: int, spark: SparkSession, credit: vw.Chain, walks: dict[str, list[str]]
+) -> None:
+    import veilwalk.spark
+
+    m = vw.Mechanism("tight", credit, epsilon=2, radius=3.5, lag=lag)
+    expected, observed = m.privatize(walks, key=KEY, release_id=ID, observed=True)
+    df = spark.createDataFrame(rows_of(walks), SCHEMA).repartition(5)
+    released = veilwalk.spark.privatize(df, m, key=KEY, release_id=ID).cache()
+    assert released.columns == ["trajectory", "step", "state", "observed"]
+    assert collected(released) == expected
+    assert collected(released, "observed") == observed
+    lists = spark.createDataFrame(list(walks.items()), "trajectory string, state array<string>")
+    rows = veilwalk.spark.privatize(lists, m, key=KEY, release_id=ID).collect()
+    assert {row["trajectory"]: row["state"] for row in rows} == expected
+    assert {row["trajectory"]: row["observed"] for row in rows} == observed
+    # States that are whole numbers stay what they are.
+    numbered = [(name, step, credit.states.index(state)) for name, step, state in rows_of(walks)]
+    df = spark.createDataFrame(numbered, "trajectory string, step long, state int")
+    released = veilwalk.spark.privatize(df, m, key=KEY, release_id=ID, states="numbers")
+    assert released.schema["observed"].dataType == released.schema["state"].dataType
+    found = collected(released, "observed")
+    assert {name: [credit.states[int(s)] for s in walk] for name, walk in found.items()} == observed
 
 
 def test_each_call_is_one_release(
@@ -160,16 +192,18 @@ def test_workers_open_a_compiled_model(
         wrong.collect()
 
 
+@pytest.mark.parametrize("name", ["sharp", "tight"])
 def test_a_task_that_is_run_again_releases_the_same(
+    name: str,
     spark: SparkSession,
-    sharp: vw.Mechanism,
+    credit: vw.Chain,
     walks: dict[str, list[str]],
-    expected: dict[str, list[str]],
     tmp_path: Path,
 ) -> None:
     import veilwalk.spark
 
     attempts = tmp_path / "attempts"
+    m = vw.Mechanism(name, credit, epsilon=2, radius=3.5)
 
     def fail_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Fails after it has been given released rows, on the first attempt of each partition."""
@@ -185,15 +219,20 @@ def test_a_task_that_is_run_again_releases_the_same(
                 raise RuntimeError("the first attempt fails, on purpose")
 
     df = spark.createDataFrame(rows_of(walks), SCHEMA)
-    released = veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID)
+    released = veilwalk.spark.privatize(df, m, key=KEY, release_id=ID)
     again = released.mapInArrow(fail_once, released.schema)
-    assert collected(again) == expected
+    assert collected(again) == m.privatize(walks, key=KEY, release_id=ID)
+    if m.observes:
+        _, observed = m.privatize(walks, key=KEY, release_id=ID, observed=True)
+        assert collected(again, "observed") == observed
     tried = {tuple(line.split()) for line in attempts.read_text().splitlines()}
     assert any(attempt == "0" for _, attempt in tried)
     assert any(attempt == "1" for _, attempt in tried)
 
 
-def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit: vw.Chain) -> None:
+def test_bad_tables_are_refused(
+    spark: SparkSession, sharp: vw.Mechanism, tight: vw.Mechanism, credit: vw.Chain
+) -> None:
     import veilwalk.spark
 
     df = spark.createDataFrame([("a", 0, "B"), ("a", 0, "A")], SCHEMA)
@@ -214,6 +253,21 @@ def test_bad_tables_are_refused(spark: SparkSession, sharp: vw.Mechanism, credit
         ),
         (lambda: veilwalk.spark.privatize(df, sharp, key=KEY, release_id=ID, block=0), "from 1 up"),
         (lambda: veilwalk.spark.stream(df, sharp, key=KEY, release_id=ID, block=5), "checkpoint on disk"),
+        (
+            lambda: veilwalk.spark.stream(
+                df, vw.Mechanism("tight", credit, epsilon=2, radius=3.5, lag=1), key=KEY, release_id=ID
+            ),
+            "its last states would never be answered",
+        ),
+        *(
+            (
+                lambda release=release: release(
+                    df.withColumnRenamed("state", "observed"), tight, state="observed", key=KEY, release_id=ID
+                ),
+                "nothing else can have that name",
+            )
+            for release in (veilwalk.spark.privatize, veilwalk.spark.stream)
+        ),
         (
             lambda: veilwalk.spark.stream(df, sharp, key=KEY, release_id=ID, unknown_state="skip"),
             "show which rows were left out",
@@ -311,6 +365,24 @@ def test_a_stream_releases_what_python_does(
     shutil.rmtree(tmp_path / "out")
     run_stream(spark, sharp, tmp_path, release_id=kept)
     assert collected(spark.read.parquet(str(tmp_path / "out"))) == released
+
+
+def test_a_stream_keeps_what_is_believed(
+    spark: SparkSession, tight: vw.Mechanism, walks: dict[str, list[str]], tmp_path: Path
+) -> None:
+    import veilwalk.spark
+
+    batches = in_batches(walks, 4)
+    write_batches(tmp_path / "in", batches[:2])
+    run_stream(spark, tight, tmp_path)
+    write_batches(tmp_path / "in", batches[2:], first=2)
+    run_stream(spark, tight, tmp_path)
+    released = spark.read.parquet(str(tmp_path / "out"))
+    assert released.columns == ["trajectory", "step", "state", "observed"]
+    kept = (tmp_path / "checkpoint" / veilwalk.spark.ID_FILE).read_text().strip()
+    expected, observed = tight.privatize(walks, key=KEY, release_id=kept, observed=True)
+    assert collected(released) == expected
+    assert collected(released, "observed") == observed
 
 
 def test_the_id_of_a_stream_is_that_of_its_checkpoint(

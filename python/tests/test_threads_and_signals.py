@@ -28,7 +28,7 @@ def test_eight_threads_share_a_mechanism(sharp: vw.Mechanism) -> None:
         online = {}
         for name, walk in mine.items():
             s = sharp.session(name=name, key=KEY, release_id=ID)
-            online[name] = [s.start(), *(s.step(state) for state in walk[1:])]
+            online[name] = [s.start(walk[0]), *(s.step(state) for state in walk[1:])]
         same_kernel = sharp.kernel(previous="Caa", real="Ca/C") == kernel
         return same_kernel and released == online == {name: expected[name] for name in mine}
 

@@ -18,8 +18,9 @@ def test_the_tutorial_runs(tmp_path: Path) -> None:
     client.execute()
     text = str(notebook)
     assert "differ in the third state only" in text
+    assert "tight: epsilon 4 within a radius of 4 nats" in text, "as the text has it of auto"
     assert "released.csv" in text
     released = (tmp_path / "released.csv").read_text().splitlines()
     trips = (tmp_path / "trips.csv").read_text().splitlines()
-    assert released[0] == "trajectory,step,state"
+    assert released[0] == "trajectory,step,state,observed"
     assert len(released) == len(trips)

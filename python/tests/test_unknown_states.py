@@ -169,7 +169,8 @@ def test_sessions_take_a_state_instead(sharp: vw.Mechanism) -> None:
 
     assert follow(WALKS["a"], unknown_state="Def") == follow(instead("Def")["a"])
     blocks = sharp.session(block=2, unknown_state="Def")
-    assert sum(len(blocks.push(state)) for state in WALKS["a"]) == 5
+    pushed = [len(blocks.push(state)) for state in WALKS["a"]]
+    assert sum(pushed) + len(blocks.finish()) == len(WALKS["a"]) == 5
     with pytest.raises(vw.WalkError, match="Zzz"):
         follow(WALKS["a"])
     with pytest.raises(vw.ParameterError, match="answers every state"):

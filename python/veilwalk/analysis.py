@@ -53,7 +53,7 @@ def _walks_in_words(start: State | None, steps: int) -> str:
 def _start_word(start: State | None, released_start: State | None) -> str:
     if released_start is not None:
         return str(released_start)
-    return "initial" if start is None else "first"
+    return "private" if start is None else "first"
 
 
 def _in_columns(header: list[str], rows: list[list[str]]) -> str:
@@ -74,7 +74,8 @@ class Analysis:
 
     The main figures are properties; `to_dict()` has all of them, as `veilwalk analyze --format json
     --by-step` prints them. Where nothing is exact (`exact` is false: releases of the chain's own walks in
-    blocks), the properties are estimates, and `to_dict()["simulated"]` has their standard errors.
+    blocks, and walks that are made of observations), the properties are estimates, and
+    `to_dict()["simulated"]` has their standard errors.
     """
 
     __slots__ = ("_figures",)
@@ -229,7 +230,7 @@ def analyze(
         moves = sum(max(len(walk) - 1, 0) for walk in listed)
         words = f"given ({_counted(len(listed), 'walk')}, {_counted(moves, 'step')})"
     figures.update(
-        mechanism=mechanism.name if block is None else native.block_name(),
+        mechanism=mechanism.name if block is None else native.block_name(block, longest_walk),
         block=int(block) if block is not None and block != "all" else block,
         promise=f"epsilon {native.epsilon}, {unit}",
         real_walks=words,
@@ -289,14 +290,18 @@ class Comparison:
             for row in comparison["rows"]:
                 if row["refused"] is not None:
                     continue
-                loss = row["substitution_loss"]
+                loss, errors = row["substitution_loss"], (row["simulated"] or {}).get("standard_errors")
+                wrong, distance = ("", "")
+                if errors:
+                    wrong = f" ±{100 * errors['wrong_state_share']:.2f}"
+                    distance = f" ±{errors['mean_distance_nats']:.4f}"
                 sign = "" if loss["figures"] == "exact" else "≤ "
                 places[row["mechanism"]] = len(rows)
                 rows.append(
                     [
                         row["mechanism"],
-                        f"{100 * row['wrong_state_share']:.2f} %",
-                        f"{row['mean_distance_nats']:.4f}",
+                        f"{100 * row['wrong_state_share']:.2f} %{wrong}",
+                        f"{row['mean_distance_nats']:.4f}{distance}",
                         f"{row['entropy_nats']['released']:.4f}",
                         sign + html.rounded_up(loss["max"]),
                     ]
@@ -334,7 +339,12 @@ class Comparison:
             if row["remark"]
         }
         parts += [html.paragraph(remark, "faint") for remark in sorted(remarks)]
-        parts.append(html.paragraph("Best in each column in bold. Losses are rounded up.", "faint"))
+        parts.append(
+            html.paragraph(
+                "Best in each column in bold. Losses are rounded up. ±: simulated, with the standard error.",
+                "faint",
+            )
+        )
         return html.page(*parts)
 
 
@@ -343,23 +353,25 @@ def compare(
     *,
     epsilon: Exact | Iterable[Exact],
     radius: Exact | None = None,
-    mechanisms: Iterable[str] = ("paper", "exponential", "chen", "sharp", "cell"),
+    mechanisms: Iterable[str] = ("paper", "exponential", "chen", "sharp", "cell", "tight", "believed"),
     start: State | None = None,
     steps: int = 100,
-    released_start: State | Literal["initial", "first"] | None = None,
+    released_start: State | Literal["private", "initial", "first"] | None = None,
     level: float | None = None,
     all_pairs: bool = False,
 ) -> Comparison:
     """Compares mechanisms on a chain: at equal epsilon and radius, if one is given, and at equal exact
-    loss. Figures are averages over the chain's own walks. Without `level` the distance whose exceedance is
-    computed is a fifth of the chain's diameter in a round number: 5 nats on the credit chain.
+    loss. Figures are averages over the chain's own walks: exact ones, or marked ± with their standard error
+    where walks are made of observations (`tight`, `believed`) and simulated. Without `level` the distance
+    whose exceedance is computed is a fifth of the chain's diameter in a round number: 5 nats on the credit
+    chain.
 
     >>> import veilwalk as vw
     >>> c = vw.compare(vw.Chain.credit(), epsilon=3.5, radius=3.5, start="Baa")
     >>> c
-    Comparison(best for closeness: cell, typicality: sharp, wrong_states: cell)
+    Comparison(best for closeness: tight, typicality: believed, wrong_states: tight)
     >>> c.winner("wrong_states", basis="loss")
-    'cell'
+    'tight'
     """
     values = [epsilon] if isinstance(epsilon, str) or not isinstance(epsilon, Iterable) else epsilon
     texts = [exact_text("epsilon", value) for value in values]
@@ -391,6 +403,14 @@ def compare(
     )
 
 
+def _member_in_words(member: dict[str, Any]) -> str:
+    if member["mechanism"]:
+        return str(member["mechanism"])
+    if member["candidates"] == "believed":
+        return f"believed from {member['believed_from']}"
+    return f"{member['distance']}, {member['rule']}"
+
+
 class Tuning:
     """Members of the family, best first. `best()` makes the winner."""
 
@@ -418,8 +438,8 @@ class Tuning:
     def _rows(self) -> list[list[str]]:
         return [
             [
-                member["mechanism"] or f"{member['distance']}, {member['rule']}",
-                member["chain_weight"],
+                _member_in_words(member),
+                member["chain_weight"] if member["candidates"] == "moves" else "-",
                 f"{member['mean_distance_nats']:.4f}",
                 f"{100 * member['wrong_state_share']:.2f} %",
                 f"{member['entropy_gap_nats']:.4f}",
@@ -430,8 +450,7 @@ class Tuning:
 
     def __repr__(self) -> str:
         first = self._figures["ranking"][0]
-        name = first["mechanism"] or f"{first['distance']}, {first['rule']}"
-        return f"Tuning(best for {self._figures['aim']}: {name})"
+        return f"Tuning(best for {self._figures['aim']}: {_member_in_words(first)})"
 
     def __str__(self) -> str:
         return f"Best for {self._figures['aim']}\n{_in_columns(self._HEADER, self._rows())}"
@@ -456,7 +475,7 @@ def tune(
     substitutions: int | None = None,
     aim: str = "closeness",
     start: State = "initial",
-    released_start: State | Literal["initial", "first"] = "initial",
+    released_start: State | Literal["private", "initial", "first"] = "private",
     steps: int = 100,
 ) -> Tuning:
     """Finds the member of the family that serves an aim best: `closeness`, `wrong-states`, `typicality`

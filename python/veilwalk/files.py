@@ -74,7 +74,7 @@ class Ledger:
         window: str | None,
         *,
         release_id: str | None = None,
-        first_disclosed: bool = False,
+        start: object = "private",
         block: str | None = None,
         longest_walk: int | None = None,
     ) -> None:
@@ -88,7 +88,7 @@ class Ledger:
             None if budget is None else exact_text("budget", budget),
             window,
             release_id,
-            first_disclosed,
+            start,
             block,
             longest_walk,
         )

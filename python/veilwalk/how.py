@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
 from veilwalk.exact import is_unicode, text_or_digits
+
+Answer: TypeAlias = tuple[Any, Any]
+"""What was released and what was observed, in the same form; `None` for the second under a mechanism that
+draws moves."""
+
+OBSERVED = "observed"
+"""The column of tables that holds what was observed."""
+
+
+def both(answer: Answer, make: Callable[[Any], Any]) -> Answer:
+    """Makes the same of what was released and of what was observed, if anything was.
+
+    >>> both(([1, 2], [3, 4]), sum), both(([1, 2], None), sum)
+    ((3, 7), (3, None))
+    """
+    released, observed = answer
+    return make(released), None if observed is None else make(observed)
 
 
 @dataclass(frozen=True)
@@ -24,6 +41,8 @@ class How:
     step: str | None
     state: str
     keep: tuple[str, ...]
+    observed: bool
+    """Whether what was observed is to come back beside walks that are no table."""
 
     def names_for(self, count: int) -> list[str]:
         """One name for each walk. With a key or a ledger they have to be given, and each be different: walks
@@ -39,7 +58,11 @@ class How:
             raise ParameterError(f"names: there are {len(self.names)} names for {count} walks")
         return different(self.names) if self.manner.needs_names else self.names
 
-    def lists(self, walks: Iterable[object], count: int) -> list[list[Any]]:
+    def nothing(self, make: Callable[[], Any]) -> Answer:
+        """What comes back of walks without a state."""
+        return make(), make() if self.manner.observes else None
+
+    def lists(self, walks: Iterable[object], count: int) -> Answer:
         """Releases lists of states."""
         return _native.release_lists(
             self.manner,
@@ -49,7 +72,7 @@ class How:
             self.threads,
         )
 
-    def list_column(self, column: object, name: str, names: list[str] | None) -> Any:
+    def list_column(self, column: object, name: str, names: list[str] | None) -> Answer:
         """Releases an Arrow column of lists."""
         return _native.release_list_column(
             self.manner,
@@ -60,8 +83,9 @@ class How:
             self.threads,
         )
 
-    def long(self, trajectory: object, step: object, state: object, name: str) -> tuple[Any, Any]:
-        """Releases Arrow columns with one state a row."""
+    def long(self, trajectory: object, step: object, state: object, name: str) -> tuple[Any, Any, Any]:
+        """Releases Arrow columns with one state a row. Gives the numbers of the steps too, if there is no
+        column of steps."""
         return _native.release_long(
             self.manner,
             self.states,
@@ -79,14 +103,17 @@ class How:
             return None
         return _native.known_rows(self.manner, self.states, state, self.state)
 
-    def each(self, walks: Iterable[Any]) -> list[Any]:
+    def each(self, walks: Iterable[Any]) -> Answer:
         """Releases walks, each in the kind it came in: a list, a tuple or an array."""
         walks = list(walks)
         for dtype in {walk.dtype for walk in walks if type(walk).__module__ == "numpy"}:
             self.check_fit(dtype)
         plain = [walk.tolist() if is_array(walk) else walk for walk in walks]
-        released = self.lists(plain, len(plain))
-        return [self.like(walk, new) for walk, new in zip(walks, released, strict=True)]
+
+        def alike(states: Any) -> list[Any]:
+            return [self.like(walk, new) for walk, new in zip(walks, states, strict=True)]
+
+        return both(self.lists(plain, len(plain)), alike)
 
     def check_fit(self, dtype: Any) -> None:
         """Refuses an array that could not hold every state that may be released."""

@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from veilwalk import _native, analysis, walks
 from veilwalk._native import ParameterError, VeilwalkError
@@ -41,10 +41,11 @@ MOST_THREADS = 1024
 class Mechanism:
     """A member of the family on a chain, with its promise.
 
-    `name` is `auto` (`cell` where its tables fit, else `sharp`), `cell`, `sharp`, `paper`,
-    `exponential`, `chen` or `exponential-hamming`. The promise is epsilon for walks whose states differ
-    by at most `radius` nats in all, or in at most `substitutions` states. Numbers are exact: 0.1 is one
-    tenth.
+    `name` is `auto`, `tight`, `believed`, `cell`, `sharp`, `paper`, `exponential`, `chen` or
+    `exponential-hamming`. `auto` takes the best of a few, found on short walks of the chain's own that are
+    released with a private start; `name` then says which one that is. The promise is epsilon for walks
+    whose states differ by at most `radius` nats in all, or in at most `substitutions` states. Numbers are
+    exact: 0.1 is one tenth.
 
     >>> import veilwalk as vw
     >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
@@ -57,6 +58,23 @@ class Mechanism:
 
     `distance`, `rule` and `chain_weight` override the choices that the name stands for;
     `calibrate="exact"` looks for the largest scale whose exact loss keeps the promise.
+
+    `tight` and `believed` draw *observations*. Every real state is answered by a state that need not be a
+    move from the last one. The released walk is made of the observations: it takes only moves that the
+    chain allows, and stays near what they say of the real walk. Both are released.
+
+    >>> m = vw.Mechanism("tight", vw.Chain.credit(), epsilon=1, radius=3.5)
+    >>> m.candidates, m.weights_found, m.lag
+    ('states', 'solved', 0)
+    >>> released, observed = m.privatize([["Caa", "Ca/C"]], observed=True)
+
+    `candidates` says which states can be drawn: `"moves"` (of the last released state), `"states"` (all of
+    them, with public `weights`: `"tight"` or `"even"`) or `"believed"` (those that are at least
+    `believed_from` times as likely as the likeliest, by what was observed before). `track` says what the
+    walk made of observations is to be good at: little `"distance"` to the real states, or few wrong
+    `"states"`. `typicality` is how much a move's own unlikeliness counts against it there. With a `lag` a
+    step is answered when this many more steps were observed: a delay that buys accuracy at the same
+    guarantee.
     """
 
     __slots__ = ("_native", "chain")
@@ -75,6 +93,12 @@ class Mechanism:
         rule: str | None = None,
         chain_weight: Exact | None = None,
         calibrate: Literal["theorem", "exact"] | None = None,
+        candidates: Literal["moves", "states", "believed"] | None = None,
+        weights: Literal["tight", "even"] | None = None,
+        believed_from: Exact | None = None,
+        track: Literal["distance", "states"] | None = None,
+        typicality: Exact | None = None,
+        lag: int | None = None,
     ) -> None:
         if not isinstance(chain, Chain):
             raise ParameterError(f"chain: a value of type {type(chain).__name__}; give a veilwalk.Chain")
@@ -83,22 +107,39 @@ class Mechanism:
             ("distance", distance),
             ("rule", rule),
             ("calibrate", calibrate),
+            ("candidates", candidates),
+            ("weights", weights),
+            ("track", track),
         ):
             if not isinstance(value, str) and (parameter == "name" or value is not None):
                 raise ParameterError(f"{parameter}: {value!r} is not a string")
         if substitutions is not None:
             substitutions = whole_number("substitutions", substitutions, 1)
+        if lag is not None:
+            lag = whole_number("lag", lag, 0)
         self.chain = chain
         self._native = _native.Mechanism(
             chain._native,
-            name,
             exact_text("epsilon", epsilon),
             None if radius is None else exact_text("the radius", radius),
             substitutions,
-            distance,
-            rule,
-            None if chain_weight is None else exact_text("the chain weight", chain_weight),
-            calibrate,
+            {
+                "name": name,
+                "distance": distance,
+                "rule": rule,
+                "chain_weight": None
+                if chain_weight is None
+                else exact_text("the chain weight", chain_weight),
+                "calibrate": calibrate,
+                "candidates": candidates,
+                "weights": weights,
+                "believed_from": None
+                if believed_from is None
+                else exact_text("believed_from", believed_from),
+                "track": track,
+                "typicality": None if typicality is None else exact_text("typicality", typicality),
+                "lag": None if lag is None else str(lag),
+            },
         )
 
     @classmethod
@@ -145,6 +186,49 @@ class Mechanism:
         return fraction(self._native.chain_weight)
 
     @property
+    def candidates(self) -> str:
+        """Which states can be drawn: `moves`, `states` or `believed`."""
+        return self._native.candidates
+
+    @property
+    def observes(self) -> bool:
+        """Whether what is drawn is an observation, which is released beside the walk that is made of it."""
+        return self._native.observes
+
+    @property
+    def weights(self) -> str | None:
+        """The public weights of all states that were asked for, where all can be drawn."""
+        return self._native.weights
+
+    @property
+    def weights_found(self) -> str | None:
+        """How these were found: `solved` (the best there can be), by a linear `program`, or `even`, all the
+        same."""
+        return self._native.weights_found
+
+    @property
+    def believed_from(self) -> Fraction | None:
+        """From which share of the likeliest on a state is believed possible; none where others are drawn."""
+        share = self._native.believed_from
+        return None if share is None else fraction(share)
+
+    @property
+    def track(self) -> str | None:
+        """What a walk made of observations is to be good at; none if the mechanism draws moves."""
+        return self._native.track
+
+    @property
+    def typicality(self) -> Fraction | None:
+        """How much a move's own unlikeliness counts against it in a walk made of observations."""
+        typicality = self._native.typicality
+        return None if typicality is None else fraction(typicality)
+
+    @property
+    def lag(self) -> int | None:
+        """How many more steps are observed before a step is answered; none if the mechanism draws moves."""
+        return self._native.lag
+
+    @property
     def scales(self) -> dict[str, Fraction]:
         """The scale in force after each last released state."""
         scales = (fraction(scale) for scale in self._native.scales)
@@ -161,9 +245,9 @@ class Mechanism:
             if self._native.radius is not None
             else f"substitutions={self.substitutions}"
         )
-        return (
-            f"Mechanism({self.name!r}, epsilon={self._native.epsilon}, {unit}, on {len(self.chain)} states)"
-        )
+        lag = f", lag={self.lag}" if self.lag else ""
+        promise = f"epsilon={self._native.epsilon}, {unit}"
+        return f"Mechanism({self.name!r}, {promise}{lag}, on {len(self.chain)} states)"
 
     # What it promises
 
@@ -195,7 +279,8 @@ class Mechanism:
         return Audit(*self._native.audit(pairs, draws, seed))
 
     def kernel(self, *, previous: State, real: State) -> dict[str, float]:
-        """The exact distribution of the next released state.
+        """The exact distribution of the next released state, or of what is observed next: among believed
+        states, if the real one before was `previous` for sure.
 
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("paper", vw.Chain.credit(), epsilon=1, radius=1)
@@ -254,7 +339,8 @@ class Mechanism:
         closest = self.chain.closest_pair()
         if closest is None or distance < Fraction(closest[2]):
             return Fraction(0)
-        per_nat_is_kept = self._native.calibrate == "theorem" or self.distance.startswith("cell")
+        by_steps = self._native.calibrate == "theorem" or self.distance.startswith("cell")
+        per_nat_is_kept = by_steps or self.observes
         if not per_nat_is_kept:
             return self.epsilon if distance <= radius else None
         if self.distance == "hamming":
@@ -266,6 +352,7 @@ class Mechanism:
 
     # Releasing
 
+    @overload
     def privatize(
         self,
         walks_: Walks,
@@ -275,11 +362,12 @@ class Mechanism:
         step: str | None = "step",
         state: str = "state",
         keep: Iterable[str] = (),
+        observed: Literal[False] = False,
         names: Sequence[object] | None = None,
         key: bytes | None = None,
         seed: int | None = None,
         release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
+        start: State | Literal["private", "initial", "first"] = "private",
         states: Literal["labels", "numbers"] = "labels",
         unknown_state: State | Literal["error", "skip"] = "error",
         threads: int | None = None,
@@ -290,7 +378,62 @@ class Mechanism:
         window: str | None = None,
         person: Mapping[Any, object] | None = None,
         allow_vacuous: bool = False,
-    ) -> Walks:
+    ) -> Walks: ...
+
+    @overload
+    def privatize(
+        self,
+        walks_: Walks,
+        /,
+        *,
+        trajectory: str = "trajectory",
+        step: str | None = "step",
+        state: str = "state",
+        keep: Iterable[str] = (),
+        observed: Literal[True],
+        names: Sequence[object] | None = None,
+        key: bytes | None = None,
+        seed: int | None = None,
+        release_id: str | None = None,
+        start: State | Literal["private", "initial", "first"] = "private",
+        states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error", "skip"] = "error",
+        threads: int | None = None,
+        block: Block | None = None,
+        longest_walk: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        budget: Exact | None = None,
+        window: str | None = None,
+        person: Mapping[Any, object] | None = None,
+        allow_vacuous: bool = False,
+    ) -> tuple[Walks, Walks]: ...
+
+    def privatize(
+        self,
+        walks_: Walks,
+        /,
+        *,
+        trajectory: str = "trajectory",
+        step: str | None = "step",
+        state: str = "state",
+        keep: Iterable[str] = (),
+        observed: bool = False,
+        names: Sequence[object] | None = None,
+        key: bytes | None = None,
+        seed: int | None = None,
+        release_id: str | None = None,
+        start: State | Literal["private", "initial", "first"] = "private",
+        states: Literal["labels", "numbers"] = "labels",
+        unknown_state: State | Literal["error", "skip"] = "error",
+        threads: int | None = None,
+        block: Block | None = None,
+        longest_walk: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        budget: Exact | None = None,
+        window: str | None = None,
+        person: Mapping[Any, object] | None = None,
+        allow_vacuous: bool = False,
+    ) -> Walks | tuple[Walks, Walks]:
         """Releases walks, and gives them back in the kind they came in.
 
         Takes one walk (a list of states, a column), several (a list of lists, a dict of them by name, a
@@ -302,6 +445,11 @@ class Mechanism:
         Of a table only the trajectory, the step and the released state come back. Columns named in `keep`
         are copied as they are, unprotected.
 
+        A mechanism that draws observations releases these too: of a table in a column `observed` after the
+        state, of the same type. Walks that are no table come back with what was observed for them if
+        `observed=True`: a pair, both in the kind the walks came in. What was observed is as private as the
+        walk made of it, and says more about the real one: it is what inference needs.
+
         Integers are labels (the label "7" for 7), or with `states="numbers"` places in `chain.states`.
         Randomness comes from the operating system; from a secret `key` and the id of the run, so that the run
         can be repeated; or from a `seed`, which is NOT private. Every run with a key draws a new
@@ -309,16 +457,21 @@ class Mechanism:
         to repeat the run. Give an id again for the same walks only: two releases of different walks under one
         id would show where the walks differ.
 
+        A released walk starts near the real one: its first state is as private as every other. With
+        `start="initial"` it comes from the chain's initial distribution, and with a state it is that state;
+        then the real first state is not looked at. With `start="first"` the real first state is released as
+        it is.
+
         A state that the chain does not have ends the release with an error. With a state as `unknown_state`
         that state is taken instead, and the release does not show where. With `unknown_state="skip"` such
         states are left out: then the lengths of walks depend on them, which is not protected, so nothing can
         be kept and the column `step` does not come back. (`"state:skip"` is a state that is called `skip`.)
 
         With `block` a number of steps is released together, or with `"all"` the whole walk: more accurate
-        at the same guarantee. Blocks are drawn by the exponential rule at the scale of the theorem; `auto`
-        and `sharp` then are `sharp` with that rule, the most accurate choice as a rule, and `paper` is
-        refused. Rounding is paid for in advance, so `"all"` has a limit on the steps of a walk,
-        `longest_walk` (1,048,576 if not given).
+        at the same guarantee. The first state belongs to the first block if the start is private. Blocks
+        are drawn by the exponential rule at the scale of the theorem; `auto` and `sharp` then are `sharp`
+        with that rule, the most accurate choice as a rule, and `paper` is refused. Rounding is paid for in
+        advance, so `"all"` has a limit on the steps of a walk, `longest_walk` (1,048,576 if not given).
 
         With a `ledger` every walk is charged epsilon there before anything is released (see `Ledger`), and
         nothing is if a person would spend more than the `budget` in all, or in a `window` such as "30d".
@@ -356,15 +509,17 @@ class Mechanism:
             step=step,
             state=state,
             keep=tuple(several("keep", keep)),
+            observed=observed,
         )
         warn_of_first(start)
         warn_of_skipped(manner)
-        return walks.privatize(walks_, how)
+        answer = walks.privatize(walks_, how)
+        return cast("tuple[Walks, Walks]", answer) if observed else cast("Walks", answer[0])
 
     def _checked_block(self, block: Block | None) -> str | None:
         """The length of blocks; says where another choice is likely to be more accurate."""
         length = block_text(block)
-        if length is not None and self._native.block_name().startswith("cell"):
+        if length is not None and self._native.blocks_have_cells():
             warnings.warn(
                 "block: cells have the scale of the theorem here, about half of what they are calibrated to "
                 'for one state at a time; "auto" is often more accurate, and analyze(block=...) says what '
@@ -381,7 +536,7 @@ class Mechanism:
         key: bytes | None = None,
         seed: int | None = None,
         release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
+        start: State | Literal["private", "initial", "first"] = "private",
         states: Literal["labels", "numbers"] = "labels",
         unknown_state: State | Literal["error"] = "error",
         block: Block | None = None,
@@ -424,7 +579,7 @@ class Mechanism:
                 budget,
                 window,
                 release_id=made.release_id,
-                first_disclosed=start == "first",
+                start=start,
                 block=self._checked_block(block),
                 longest_walk=longest_walk,
             )
@@ -439,7 +594,7 @@ class Mechanism:
         steps: int = 100,
         real: object = None,
         unknown_state: State | Literal["error", "skip"] = "error",
-        released_start: State | Literal["initial", "first"] | None = None,
+        released_start: State | Literal["private", "initial", "first"] | None = None,
         levels: Iterable[float] | None = None,
         eta: Iterable[float] = (0.1, 0.5),
         simulate: int | None = None,
@@ -548,7 +703,7 @@ class Mechanism:
         *,
         randomness: Literal["system", "key", "seed"],
         release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
+        start: State | Literal["private", "initial", "first"] = "private",
         keep: Iterable[str] = (),
         unknown_state: State | Literal["error", "skip"] = "error",
         block: Block | None = None,
@@ -619,6 +774,9 @@ def remade(chain: Chain, arguments: tuple[Any, ...], fingerprint: str, version: 
 
 def mechanism_of(winner: Mapping[str, Any], chain: Chain, promise: Mapping[str, Any]) -> Mechanism:
     """A member of a ranking, made."""
+    if winner["candidates"] != "moves":
+        name = "believed" if winner["candidates"] == "believed" else "tight"
+        return Mechanism(name, chain, **promise, believed_from=winner["believed_from"], track=winner["track"])
     return Mechanism(
         winner["mechanism"] or "cell",
         chain,

@@ -42,7 +42,10 @@ def _figure(width: float, height: float) -> tuple[Figure, Axes]:
 def errors(analysis: Analysis) -> Figure:
     """The expected distance at each step, and how likely it is above each level."""
     if not analysis.exact:
-        raise ParameterError("the plot is of exact figures; in blocks they are for real walks: give real=")
+        raise ParameterError(
+            "the plot is of exact figures. In blocks they are for real walks: give real=. Where walks are "
+            "made of observations, all figures are simulated"
+        )
     figures = analysis.to_dict()
     figure, axes = _figure(8, 4.2)
     steps = range(len(figures["by_step"]["distance_nats"]))
@@ -138,12 +141,17 @@ def walk(
     with warnings.catch_warnings():
         # The docstring says it: a picture made with a seed is not private.
         warnings.simplefilter("ignore")
-        copies = [
-            mechanism.privatize([walked], seed=seed + number, allow_vacuous=True, start="first")[0]
-            for number in range(releases)
-        ]
+        copies, observed = [], []
+        for number in range(releases):
+            how: dict[str, Any] = {"seed": seed + number, "allow_vacuous": True, "start": "first"}
+            if mechanism.observes:
+                released, answers = mechanism.privatize([walked], observed=True, **how)
+                observed += [(step, state) for step, state in enumerate(answers[0]) if step > 0]
+            else:
+                released = mechanism.privatize([walked], **how)
+            copies.append(released[0])
     # Only the states that occur, in the order of the chain.
-    seen = {state for copy in [walked, *copies] for state in copy}
+    seen = {state for copy in [walked, *copies] for state in copy} | {state for _, state in observed}
     states = [state for state in chain.states if state in seen]
     places = {state: place for place, state in enumerate(states)}
     figure, axes = _figure(9, min(1.6 + 0.28 * len(states), 9))
@@ -159,13 +167,23 @@ def walk(
             linewidth=3,
             label=label,
         )
+    if observed:
+        axes.scatter(
+            [step for step, _ in observed],
+            [places[state] for _, state in observed],
+            color=_GREY,
+            alpha=0.16,
+            s=12,
+            linewidths=0,
+            label="observed",
+        )
     heights = [places[state] for state in walked]
     axes.step(range(len(walked)), heights, where="mid", color=_ORANGE, linewidth=1.8, label="real walk")
     every = max(1, len(states) // 30)
     axes.set_yticks(range(0, len(states), every), states[::every])
     axes.set_xlabel("step")
     axes.set_title(f"{mechanism!r}", loc="left", fontsize=10)
-    figure.legend(loc="outside lower right", frameon=False, fontsize=9, ncols=2)
+    figure.legend(loc="outside lower right", frameon=False, fontsize=9, ncols=3)
     return figure
 
 

@@ -31,14 +31,15 @@ def _of_the_record(data: bytes, key: bytes | None, seed: int | None, release_id:
 class Session:
     """Follows one real walk, and releases it while it happens.
 
-    `start()` releases the first state. It does not look at the real one, unless the session was made
-    with `start="first"`. Then `step()` answers each further real state. A state as `unknown_state` is taken
-    instead of those that the chain does not have.
+    `start()` releases the first state: one near the real first one, which it takes, and as private as every
+    other. (A session made with `start="initial"` or a state does not look at the real one.) Then `step()`
+    answers each further real state. A state as `unknown_state` is taken instead of those that the chain does
+    not have.
 
     >>> import veilwalk as vw
     >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=1, radius=3.5)
     >>> s = m.session(name="firm 12")
-    >>> released = [s.start(), s.step("Caa"), s.step("Ca/C")]
+    >>> released = [s.start("Caa"), s.step("Caa"), s.step("Ca/C")]
     >>> s.released
     3
 
@@ -55,21 +56,36 @@ class Session:
     would show that the states differ: do not do that.
 
     With `block` a number of steps is released together: a delay that buys accuracy at the same guarantee.
-    `push()` takes each real state, the first among them, and gives what is released now: the first state at
-    once, a block when it is full, and nothing in between. `finish()` says that the walk is over and gives the
-    rest. Where a block ends depends on the number of the step alone.
+    `push()` takes each real state, the first among them, and gives what is released now: a block when it is
+    full, and nothing in between. (Unless the session starts privately, the first state comes at once, by
+    itself.) `finish()` says that the walk is over and gives the rest. Where a block ends depends on the
+    number of the step alone.
 
     >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=3.5, radius=3.5)
     >>> s = m.session(name="firm 12", block=3)
-    >>> [len(s.push(state)) for state in ["Caa", "Ca/C", "Caa", "B", "B", "B"]]
-    [1, 0, 0, 3, 0, 0]
+    >>> [len(s.push(state)) for state in ["Caa", "Ca/C", "Caa", "B", "B", "B", "B"]]
+    [0, 0, 3, 0, 0, 3, 0]
     >>> s.waiting
-    2
+    1
     >>> len(s.finish())
-    2
+    1
 
     Then it can be saved between two blocks only: real states that wait for their block are not written
     anywhere.
+
+    Under a mechanism that draws observations, `observed` has what was observed for the states that were
+    released last. With a lag the answers come later: `push()` takes each real state and gives what is due,
+    which is nothing until the lag has passed.
+
+    >>> m = vw.Mechanism("tight", vw.Chain.credit(), epsilon=3.5, radius=3.5, lag=2)
+    >>> s = m.session(name="firm 12")
+    >>> [len(s.push(state)) for state in ["Caa", "Ca/C", "Caa", "B"]]
+    [0, 0, 1, 1]
+    >>> len(s.observed), len(s.finish()), len(s.observed)
+    (1, 2, 2)
+
+    A saved session then holds what anybody can infer from the observations, so it is larger; it is still
+    nothing secret.
     """
 
     __slots__ = ("_native", "_numbers", "mechanism", "name")
@@ -89,7 +105,7 @@ class Session:
         key: bytes | None = None,
         seed: int | None = None,
         release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
+        start: State | Literal["private", "initial", "first"] = "private",
         states: Literal["labels", "numbers"] = "labels",
         unknown_state: State | Literal["error"] = "error",
         allow_vacuous: bool = False,
@@ -131,7 +147,7 @@ class Session:
         key: bytes | None = None,
         seed: int | None = None,
         release_id: str | None = None,
-        start: State | Literal["initial", "first"] = "initial",
+        start: State | Literal["private", "initial", "first"] = "private",
         states: Literal["labels", "numbers"] = "labels",
         unknown_state: State | Literal["error"] = "error",
         allow_vacuous: bool = False,
@@ -154,25 +170,33 @@ class Session:
         )
 
     def start(self, real: State | None = None) -> State:
-        """Releases the first state. The real one matters only with `start="first"`. Not in blocks."""
+        """Releases the first state. The real one is needed with a private start, and with
+        `start="first"`. Not in blocks, nor with a lag."""
         return self._native.start(real)
 
     def step(self, real: State) -> State:
         """Releases the state that answers the next real one: a string for a string, an integer for an
-        integer. Not in blocks."""
+        integer. Not in blocks, nor with a lag."""
         return self._native.step(real)
 
     def push(self, real: State) -> list[State]:
-        """Takes the next real state, and gives what is released now. The first one is not looked at, unless
-        the session was made with `start="first"`."""
+        """Takes the next real state, and gives what is released now."""
         return self._native.push(real)
 
     def finish(self) -> list[State]:
-        """The walk is over: gives the rest, and closes the session."""
+        """The walk is over: gives the rest, and closes the session. (A session that was taken up and was
+        given no state since gives strings, or with `states="numbers"` places.)"""
         return self._native.finish()
 
+    @property
+    def observed(self) -> list[State]:
+        """What was observed for the states that the last call of `start`, `step`, `push` or `finish`
+        released, in the same order. Empty under a mechanism that draws moves."""
+        return self._native.observed
+
     def to_bytes(self) -> bytes:
-        """The session in about a hundred bytes, which hold nothing secret. Refused while real states wait."""
+        """The session in about a hundred bytes, which hold nothing secret; under a mechanism that draws
+        observations with what is believed of the walk, which is public. Refused while real states wait."""
         return self._native.to_bytes()
 
     @property
@@ -188,7 +212,7 @@ class Session:
 
     @property
     def waiting(self) -> int:
-        """How many real states wait for their block to fill."""
+        """How many real states wait for their block to fill, or observations of them for the lag to pass."""
         return self._native.waiting
 
     @property

@@ -25,7 +25,7 @@ from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
 from veilwalk.chain import Chain, State
 from veilwalk.exact import path_text
-from veilwalk.how import name_text
+from veilwalk.how import OBSERVED, name_text
 from veilwalk.mechanism import Mechanism, remade
 from veilwalk.session import Block, Session
 from veilwalk.source import check_guarantee, new_release_id, source, warn_of_first
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.state import GroupState
+    from pyspark.sql.types import StructType
 
 _MADE: dict[tuple[str, str], Mechanism] = {}
 """The mechanisms of this process, by the file of their model and by their fingerprint."""
@@ -151,6 +152,23 @@ def _check_types(df: DataFrame, trajectory: str, step: str | None, state: str) -
             )
 
 
+def _released_schema(chosen: DataFrame, mechanism: Mechanism, state: str) -> StructType:
+    """The columns of a release: those that were given and, where real states are observed, what was
+    observed."""
+    from pyspark.sql import types
+
+    if not mechanism.observes:
+        return chosen.schema
+    if OBSERVED in chosen.columns:
+        raise ParameterError(
+            f"{OBSERVED!r} is the column for what was observed, so nothing else can have that name; rename "
+            "your column"
+        )
+    return types.StructType(
+        [*chosen.schema.fields, types.StructField(OBSERVED, chosen.schema[state].dataType)]
+    )
+
+
 def _position(step: Any) -> int:
     """A step as a number that can be compared and stored: a time is its nanoseconds or its day."""
     if hasattr(step, "value"):
@@ -168,7 +186,7 @@ def privatize(
     trajectory: str = "trajectory",
     step: str = "step",
     state: str = "state",
-    start: State | Literal["initial", "first"] = "initial",
+    start: State | Literal["private", "initial", "first"] = "private",
     states: Literal["labels", "numbers"] = "labels",
     unknown_state: State | Literal["error"] = "error",
     block: Block | None = None,
@@ -180,7 +198,8 @@ def privatize(
 
     Rows of a long DataFrame have no order of their own in Spark, so a column `step` (whole numbers or
     times) has to give it; a step that a trajectory has twice ends the job with an error. The result has the
-    trajectory, the step and the released state. It is the same however the rows are spread over
+    trajectory, the step and the released state; a column `observed` too under a mechanism that draws
+    observations. It is the same however the rows are spread over
     partitions, and when a task is run again. A trajectory that has two rows with arrays ends the job with an
     error before either is released, in whatever partitions they are. With `block` steps are released in
     blocks, as by `Mechanism.privatize`. A state as `unknown_state` is taken instead of those that the chain
@@ -216,6 +235,7 @@ def privatize(
     warn_of_first(start)
     load = _loader(df, mechanism, model)
     chosen = df.select(*columns)
+    schema = _released_schema(chosen, mechanism, state)
 
     def release(table: pa.Table) -> pa.Table:
         import warnings
@@ -264,7 +284,7 @@ def privatize(
     # releases any. Two arrays of one trajectory are refused there, as is a step that stands twice.
     order = [trajectory] if lists else [trajectory, step]
     together = chosen.repartition(f.col(trajectory)).sortWithinPartitions(*order)
-    return together.mapInArrow(release_walks, chosen.schema)
+    return together.mapInArrow(release_walks, schema)
 
 
 ID_FILE = "veilwalk-release-id"
@@ -340,7 +360,7 @@ def stream(
     trajectory: str = "trajectory",
     step: str = "step",
     state: str = "state",
-    start: State | Literal["initial", "first"] = "initial",
+    start: State | Literal["private", "initial", "first"] = "private",
     states: Literal["labels", "numbers"] = "labels",
     unknown_state: State | Literal["error"] = "error",
     disorder: Literal["error", "drop"] = "error",
@@ -355,18 +375,20 @@ def stream(
     be given; keep it as safe as the checkpoint, and never use it with another one. If both are given, the
     checkpoint has to have this id or none yet.
 
-    Where each walk stands (what was released last and how many steps, the release id, a keyed digest of the
-    real states, nothing else of the real walk) is in Spark's state store, so a query that is restarted from
-    its checkpoint goes on where it stopped, and a micro-batch that is run again releases the same states
-    again. For that its source has to give the same rows again, as files and Kafka do.
+    Where each walk stands (what was released last and how many steps, the release id, what anybody can infer
+    from observations, a keyed digest of the real states, nothing else of the real walk) is in Spark's state
+    store, so a query that is restarted from its checkpoint goes on where it stopped, and a micro-batch that
+    is run again releases the same states again. For that its source has to give the same rows again, as files
+    and Kafka do.
 
     Rows of one trajectory are released in the order of `step`, which has to ascend. A row that comes
     after a later one, or a second time, ends the query with an error that names it; with
     `disorder="drop"` it is left out. A state as `unknown_state` is taken instead of those that the chain does
     not have.
 
-    A stream is released one state at a time. In blocks, real states would wait in Spark's state store, and so
-    in its checkpoint on disk, and nothing says when a walk is over: `block` is refused.
+    A stream is released one state at a time. In blocks, real states would wait in Spark's state store, and
+    so in its checkpoint on disk, and nothing says when a walk is over: `block` is refused, and so is a
+    mechanism with a lag. Under a mechanism that draws observations the stream has a column `observed` too.
     """
     from pyspark.sql import types
 
@@ -384,6 +406,14 @@ def stream(
             "over; release whole walks with privatize(block=...), or leave block out"
         )
     _refuse(mechanism, allow_vacuous)
+    if mechanism.lag:
+        raise ParameterError(
+            f"lag: an answer would come {mechanism.lag} steps later, and nothing says when a walk "
+            "is over, so its last states would never be answered; release whole walks with privatize(), or "
+            "make the mechanism without a lag"
+        )
+    chosen = df.select(trajectory, step, state)
+    schema = _released_schema(chosen, mechanism, state)
     warn_of_first(start)
     load = _loader(df, mechanism, model)
     run = _id_of_stream(df, checkpoint, release_id)
@@ -392,7 +422,8 @@ def stream(
         mechanism._native, asked, start, None, None, None, None, None, None, unknown_state
     )
     _refuse_skip(manner)
-    chosen = df.select(trajectory, step, state)
+    # The function that goes to the workers holds no mechanism: they make their own.
+    mechanism_observes = mechanism.observes
     walk_state = types.StructType(
         [
             types.StructField("session", types.BinaryType()),
@@ -440,10 +471,16 @@ def stream(
                 allow_vacuous=True,
                 _saved=None if saved is None else bytes(saved),
             )
-        released = [session.step(real) if session.released else session.start(real) for real in rows[state]]
+        released, observed = [], []
+        for real in rows[state]:
+            released.append(session.step(real) if session.released else session.start(real))
+            observed += session.observed
         stored.update((session.to_bytes(), last))
-        yield pd.DataFrame({trajectory: rows[trajectory], step: rows[step], state: released})
+        columns = {trajectory: rows[trajectory], step: rows[step], state: released}
+        if mechanism_observes:
+            columns[OBSERVED] = observed
+        yield pd.DataFrame(columns)
 
     return chosen.groupBy(trajectory).applyInPandasWithState(
-        release, chosen.schema, walk_state, "append", "NoTimeout"
+        release, schema, walk_state, "append", "NoTimeout"
     )

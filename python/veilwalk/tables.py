@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.how import How, name_text
+from veilwalk.how import OBSERVED, Answer, How, both, name_text
 from veilwalk.warning import warn
 
 
@@ -68,24 +69,25 @@ class Tables:
     def values(column: Any) -> list[Any]:
         raise NotImplementedError
 
-    def series(self, column: Any) -> Any:
+    def series(self, column: Any) -> Answer:
         """A column by itself: one walk, or a walk in each row."""
         self.check(column)
         if len(column) == 0:
-            return self.empty(column)
+            return self.how.nothing(lambda: self.empty(column))
         name = str(getattr(column, "name", None) or "walks")
         if self.is_lists(column):
             names = self.how.names_for(len(column))
-            return self.back(self.how.list_column(self.native(column, name), name, names), column)
+            answer = self.how.list_column(self.native(column, name), name, names)
+            return both(answer, lambda new: self.back(new, column))
         only = self.how.names_for(1)[0]
         how = replace(self.how, state=name)
         known = how.known_rows(self.native(column, name))
         if known is not None:
             column = self.rows(column, known)
             if len(column) == 0:
-                return self.empty(column)
-        released, _ = how.long(None, None, self.native(column, name), only)
-        return self.back(released, column)
+                return how.nothing(lambda: self.empty(column))
+        released, observed, _ = how.long(None, None, self.native(column, name), only)
+        return both((released, observed), lambda new: self.back(new, column))
 
     def frame(self, frame: Any) -> Any:
         how = self.how
@@ -110,6 +112,11 @@ class Tables:
         for name in own:
             if name in how.keep:
                 raise ParameterError(f"keep: {name!r} comes back in any case; leave it out")
+        if how.manner.observes and OBSERVED in [*own, *how.keep]:
+            raise ParameterError(
+                f"{OBSERVED!r} is the column for what was observed, so nothing else can have that name; "
+                "rename your column"
+            )
         if how.names is not None and how.trajectory in present:
             raise ParameterError(f"names: a table names its walks in the column {how.trajectory!r}")
         if how.manner.skips and how.keep:
@@ -148,9 +155,14 @@ class Tables:
                 names = self.checked_names(names)
             how = replace(how, names=names)
         names = how.names_for(len(states))
-        released = how.list_column(self.native(states, how.state), how.state, names)
-        columns[how.state] = self.back(released, states)
-        return columns
+        answer = how.list_column(self.native(states, how.state), how.state, names)
+        return columns | self.answered(answer, lambda new: self.back(new, states))
+
+    def answered(self, answer: Answer, make: Callable[[Any], Any]) -> dict[str, Any]:
+        """The columns of what was released and, if it was, of what was observed."""
+        released, observed = both(answer, make)
+        columns = {self.how.state: released}
+        return columns if observed is None else columns | {OBSERVED: observed}
 
     def checked_names(self, values: list[Any]) -> list[str]:
         """Names that are not all texts."""
@@ -176,8 +188,9 @@ class Tables:
         steps = self.alone(self.column(frame, how.step)) if how.step in present and how.step else None
         if len(states) == 0:
             numbered = self.no_numbers(states) if steps is None else steps
-            return {how.trajectory: trajectories, how.step or "step": numbered, how.state: self.empty(states)}
-        released, numbers = how.long(
+            columns = {how.trajectory: trajectories, how.step or "step": numbered}
+            return columns | self.answered(how.nothing(lambda: states), self.empty)
+        released, observed, numbers = how.long(
             self.native(trajectories, how.trajectory),
             None if steps is None else self.native(steps, how.step or "step"),
             self.native(states, how.state),
@@ -187,8 +200,7 @@ class Tables:
             columns = {how.trajectory: trajectories, "step": self.numbers(numbers, states)}
         else:
             columns = {how.trajectory: trajectories, cast("str", how.step): steps}
-        columns[how.state] = self.back(released, states)
-        return columns
+        return columns | self.answered((released, observed), lambda new: self.back(new, states))
 
     def numbers(self, numbers: Any, like: Any) -> Any:
         raise NotImplementedError

@@ -7,30 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from veilwalk import _native, tables
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.how import How, is_array, name_text
-
-Walks = TypeVar("Walks")
+from veilwalk.how import OBSERVED, Answer, How, both, is_array, name_text
 
 
-def privatize(walks: Walks, how: How) -> Walks:
-    """Releases walks of any kind."""
-    return cast("Walks", _release(walks, how))
-
-
-def _release(walks: Any, how: How) -> Any:
+def privatize(walks: Any, how: How) -> Answer:
+    """Releases walks of any kind. What was observed is by itself, but for a table, where it is a column."""
     library, kind = tables.library_of(walks), type(walks).__name__
+    frame = library is not None and kind in tables.FRAMES
+    if how.observed and not how.manner.observes:
+        raise ParameterError(
+            "observed: this mechanism draws moves, so nothing is observed beside what is released; choose "
+            '"tight" or "believed", or leave observed= out'
+        )
+    if how.observed and frame:
+        raise ParameterError(
+            f"observed: of a table, what was observed comes back in the column {OBSERVED!r} in any case; "
+            "leave observed= out"
+        )
     if library is not None:
         made = library(how)
-        return made.frame(walks) if kind in tables.FRAMES else made.series(walks)
+        return (made.frame(walks), None) if frame else made.series(walks)
     if type(walks).__module__ == "numpy" and kind == "ndarray":
         return _numpy(walks, how)
     if isinstance(walks, Mapping):
         named = replace(how, names=[name_text(name) for name in walks])
-        return dict(zip(walks, named.each(walks.values()), strict=True))
+        return both(named.each(walks.values()), lambda new: dict(zip(walks, new, strict=True)))
     if isinstance(walks, list | tuple):
         return _lists(walks, how)
     hint = "; collect it first" if kind == "LazyFrame" else ""
@@ -63,20 +68,20 @@ def collect(walks: Any, trajectory: str, step: str | None, state: str) -> list[l
     return [list(walk) for walk in listed]
 
 
-def _lists(walks: list[Any] | tuple[Any, ...], how: How) -> Any:
+def _lists(walks: list[Any] | tuple[Any, ...], how: How) -> Answer:
     if not walks:
-        return type(walks)()
+        return how.nothing(type(walks))
     first = walks[0]
     if isinstance(first, list | tuple) or (is_array(first) and getattr(first, "ndim", 0) == 1):
-        return how.like(walks, how.each(walks))
+        return both(how.each(walks), lambda new: how.like(walks, new))
     # Anything else is taken for a state, and refused by its type if it is none.
-    return how.each([walks])[0]
+    return both(how.each([walks]), lambda new: new[0])
 
 
 # NumPy
 
 
-def _numpy(array: Any, how: How) -> Any:
+def _numpy(array: Any, how: How) -> Answer:
     import numpy as np
 
     if array.ndim not in (1, 2):
@@ -84,7 +89,7 @@ def _numpy(array: Any, how: How) -> Any:
             f"an array of {array.ndim} dimensions; give one for one walk, two for a walk in each row"
         )
     if array.size == 0:
-        return array.copy()
+        return how.nothing(array.copy)
     count = 1 if array.ndim == 1 else array.shape[0]
     if array.ndim == 2 and how.manner.skips:
         raise ParameterError(
@@ -97,23 +102,31 @@ def _numpy(array: Any, how: How) -> Any:
             raise WalkError(f"{array.max()} is larger than any label")
         how.check_fit(array.dtype)
         flat = np.ascontiguousarray(array, dtype=np.int64).reshape(-1)
-        released = _native.release_numbers(
+        answer = _native.release_numbers(
             how.manner,
             how.states,
             flat,
             how.names_for(count),
             how.threads,
         )
-        return released.astype(array.dtype).reshape(array.shape if array.ndim == 2 else -1)
+        shape = array.shape if array.ndim == 2 else -1
+        return both(answer, lambda numbers: numbers.astype(array.dtype).reshape(shape))
     if array.dtype.kind not in "UOT":
         raise WalkError(
             f"an array of type {array.dtype}; states are strings or integers, as labels or with "
             'states="numbers" as places'
         )
     if array.ndim == 1 and isinstance(array[0], list | tuple | np.ndarray):
-        made = np.empty(len(array), dtype=object)
-        made[:] = how.each(array)
-        return made
+        return both(how.each(array), _objects)
     if array.ndim == 1:
-        return how.array_like(array, how.lists([array.tolist()], 1)[0])
-    return how.array_like(array, how.lists(array.tolist(), count))
+        return both(how.lists([array.tolist()], 1), lambda new: how.array_like(array, new[0]))
+    return both(how.lists(array.tolist(), count), lambda new: how.array_like(array, new))
+
+
+def _objects(walks: list[Any]) -> Any:
+    """An array of walks that NumPy takes for objects, whatever their lengths."""
+    import numpy as np
+
+    made = np.empty(len(walks), dtype=object)
+    made[:] = walks
+    return made

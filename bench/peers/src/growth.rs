@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use veilwalk::CacheSize;
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::Grid;
-use veilwalk::session::Releaser;
+use veilwalk::session::{Released, Releaser};
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start};
 use veilwalk_report::{Axis, Chart, Dash, Mark, Series, Tone, side_by_side};
 
@@ -98,7 +98,8 @@ fn measure(side: u32, kind: Kind) -> Result<Measured> {
     let key = randomness.walk(b"real");
     let words = randomness.at(&key, 0, None);
     let mut times = Vec::with_capacity(WALKS * STEPS);
-    let mut released = Vec::with_capacity(WALKS * STEPS);
+    let mut released = Released::default();
+    released.states.reserve(WALKS * STEPS);
     for number in 0..WALKS {
         let mut walk = releaser.walk(&number.to_string());
         for real in own.walk(Origin::Initial, STEPS - 1, words) {

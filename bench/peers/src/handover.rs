@@ -29,6 +29,20 @@ pub(crate) fn scales(folder: &Path, mechanism: &Mechanism) -> Result<()> {
     std::fs::write(folder.join("scales.f64"), bytes).context("cannot write the scales")
 }
 
+/// The probability of each observation of each real state, row by row.
+pub(crate) fn kernel(folder: &Path, mechanism: &Mechanism) -> Result<()> {
+    let chain = mechanism.model().chain();
+    let mut bytes = Vec::with_capacity(chain.len() * chain.len() * size_of::<f64>());
+    for real in chain.states() {
+        let mut row = vec![0.0; chain.len()];
+        let kernel = mechanism.kernel(real, real);
+        let drawn = mechanism.candidates(real);
+        drawn.iter().zip(kernel).for_each(|(y, p)| row[y.index()] = p);
+        bytes.extend(row.iter().flat_map(|p| p.to_le_bytes()));
+    }
+    std::fs::write(folder.join("kernel.f64"), bytes).context("cannot write the kernel")
+}
+
 /// A walk, as state numbers.
 pub(crate) fn states(path: &Path, walk: &[StateId]) -> Result<()> {
     write(path, walk.iter().map(|state| state.index() as u32))

@@ -11,14 +11,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use serde_json::json;
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, RowSums, Scope};
 use veilwalk::internal::distance::Nearest;
 use veilwalk::internal::mechanism::Workspace;
-use veilwalk::{Chain, Distance, Mechanism, Model, Nats, Preset, Promise, Source, StateId};
+use veilwalk::session::{FollowedWalk, Follower};
+use veilwalk::{Chain, Distance, Mechanism, Model, Nats, Preset, Promise, Source, Start, StateId};
 
 #[derive(Parser)]
 struct Cli {
@@ -52,6 +53,14 @@ enum Job {
         #[arg(long, default_value_t = 1_000_000)]
         steps: usize,
     },
+    /// Observations by `tight` at epsilon 1 and radius 1 and the walk made of them, one core; the kernel and
+    /// the walks are handed over
+    Observe {
+        chain: PathBuf,
+        handover: PathBuf,
+        #[arg(long, default_value_t = 200_000)]
+        steps: usize,
+    },
     /// A compiled model opened, beside reading the same chain and computing its distances
     Open { chain: PathBuf, model: PathBuf },
     /// Steps with exact coins or with doubles, to be counted by a profiler
@@ -77,6 +86,7 @@ fn main() -> Result<()> {
         Job::Steps { chain, handover, mechanism, steps } => {
             take_steps(read(&chain)?, &mechanism, &handover, steps)?
         }
+        Job::Observe { chain, handover, steps } => observe(read(&chain)?, &handover, steps)?,
         Job::Open { chain, model } => open(read(&chain)?, &model)?,
         Job::Coins { chain, mechanism, coins, steps } => {
             coins::take(read(&chain)?, &mechanism, coins, steps)?
@@ -167,6 +177,45 @@ fn take_steps(
     Ok(json!({
         "seconds_per_step": seconds,
         "candidates_per_step": candidates as f64 / steps as f64,
+    }))
+}
+
+fn observe(chain: Chain, handover: &std::path::Path, steps: usize) -> Result<serde_json::Value> {
+    let start = Instant::now();
+    let mechanism = mechanism(chain, "tight")?;
+    let set_up = start.elapsed().as_secs_f64();
+    let chain = mechanism.model().chain();
+    let real = own_walk(chain, steps)?;
+    let mut randomness = Source::system().open(mechanism.fingerprint())?;
+    let walk = randomness.walk(b"peers");
+    let words = randomness.at(&walk, 0, None);
+    let mut space = Workspace::default();
+    let (drawing, observed) = shortest(5, || {
+        real.iter().map(|&x| mechanism.step(x, x, words, &mut space)).collect::<Vec<_>>()
+    });
+    let mut follower = Follower::new(&mechanism, Start::Private).context("it observes")?;
+    let (following, (released, memory)) = shortest(2, || {
+        let mut walk = FollowedWalk::default();
+        let mut states = Vec::with_capacity(observed.len());
+        let mut memory = 0;
+        for &state in &observed {
+            follower.push(&mut walk, state, &mut states);
+            memory += walk.memory();
+        }
+        (states, memory / observed.len())
+    });
+    handover::chain(handover, chain)?;
+    handover::distances(handover, mechanism.model().symmetric().rows())?;
+    handover::kernel(handover, &mechanism)?;
+    handover::states(&handover.join("real.u32"), &real)?;
+    handover::states(&handover.join("observed.u32"), &observed)?;
+    handover::states(&handover.join("released.u32"), &released)?;
+    let seconds = |whole: f64| whole / observed.len() as f64;
+    Ok(json!({
+        "set_up": set_up,
+        "seconds_per_observation": seconds(drawing),
+        "seconds_per_step": seconds(following),
+        "bytes_per_walk": memory,
     }))
 }
 

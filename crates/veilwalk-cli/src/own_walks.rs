@@ -19,9 +19,10 @@ pub(crate) struct OwnWalkArgs {
           allow_negative_numbers = true)]
     pub(crate) steps: usize,
 
-    /// How released walks start: `initial` (drawn from the initial distribution), `first` (the real
-    /// first state) or a state. If not given: `first` with --from STATE, since all walks then
-    /// start there, and `initial` otherwise, as `veilwalk privatize` does
+    /// How released walks start: `private` (drawn near the real first state), `initial` (drawn from the
+    /// initial distribution), `first` (the real first state) or a state. If not given: `first` with
+    /// --from STATE, since all walks then start there, and `private` otherwise, as `veilwalk privatize`
+    /// does
     #[arg(long, value_name = "HOW")]
     start: Option<String>,
 }
@@ -38,11 +39,9 @@ impl OwnWalkArgs {
     /// How released walks start, when real walks start there.
     pub(crate) fn start(&self, chain: &Chain, origin: Origin) -> Result<Start> {
         Ok(match (self.start.as_deref(), origin) {
-            (Some("initial"), _) | (None, Origin::Initial) => Start::Initial,
-            (Some("first"), _) | (None, Origin::At(_)) => Start::First,
-            (Some(label), _) => {
-                Start::At(args::state(chain, "--start (`initial`, `first` or a state)", label)?)
-            }
+            (None, Origin::Initial) => Start::Private,
+            (None, Origin::At(_)) => Start::First,
+            (Some(text), _) => args::start(chain, text)?,
         })
     }
 
@@ -58,13 +57,14 @@ impl OwnWalkArgs {
 
 /// How releases start, in words and as the flag has it.
 pub(crate) fn start_in_words(chain: &Chain, start: Start) -> (String, String) {
-    match start {
-        Start::Initial => {
-            ("at a state of the initial distribution".to_owned(), "initial".to_owned())
-        }
-        Start::First => ("at the real first state".to_owned(), "first".to_owned()),
-        Start::At(state) => (format!("at {}", chain.label(state)), chain.label(state).to_owned()),
-    }
+    let name = start.name(chain).to_owned();
+    let words = match start {
+        Start::Private => "near the real first state, privately".to_owned(),
+        Start::Initial => "at a state of the initial distribution".to_owned(),
+        Start::First => "at the real first state".to_owned(),
+        Start::At(_) => format!("at {name}"),
+    };
+    (words, name)
 }
 
 /// A distance or a width in nats, for flags that take several.

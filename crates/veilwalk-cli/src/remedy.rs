@@ -21,6 +21,13 @@ pub(crate) fn as_flag(remedy: Remedy) -> &'static str {
         Remedy::Rule => "--rule",
         Remedy::ExactScale => "--calibrate exact",
         Remedy::Blocks => "--block",
+        Remedy::Distance => "--distance",
+        Remedy::ChainWeight => "--chain-weight",
+        Remedy::Candidates => "--candidates",
+        Remedy::Weights => "--weights",
+        Remedy::LeastShare => "--believed-from",
+        Remedy::Track => "--track, --typicality and --lag",
+        Remedy::Lag => "--lag",
         _ => "another setting (see --help)",
     }
 }

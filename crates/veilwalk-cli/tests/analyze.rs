@@ -84,7 +84,8 @@ fn distances_and_wrong_states() {
 #[test]
 fn simulated_figures_are_near_the_exact_ones() {
     let answer = analysis(
-        "--chain credit --epsilon 1 --radius 3.5 --from Baa --steps 20 --simulate 20000 --levels 2,5",
+        "--chain credit --epsilon 1 --radius 3.5 --mechanism cell --from Baa --steps 20 --simulate 20000 \
+         --levels 2,5",
     );
     let simulated = &answer["simulated"];
     assert_eq!(simulated["walks"], 20_000);
@@ -146,7 +147,7 @@ fn given_walks_are_averaged_by_their_steps() {
 #[test]
 fn a_move_that_the_chain_does_not_have() {
     let folder = Folder::with("w.csv", "trajectory,state\na,Def\na,Aaa\na,Aaa\n");
-    let flags = "analyze --chain credit --epsilon 1 --radius 3.5 --real w.csv --levels 2 --eta 0.5";
+    let flags = "analyze --chain credit --epsilon 1 --radius 3.5 --mechanism cell --real w.csv --levels 2 --eta 0.5";
     let run = folder.run(flags.split(' ')).success();
     assert!(stdout(&run).contains("1 move of the real walks not possible under the chain"));
     let answer = json(&folder.run(format!("{flags} --format json").split(' ')).success());
@@ -201,7 +202,7 @@ fn text_is_narrow_and_has_units() {
 
 #[test]
 fn figures_of_every_step() {
-    let flags = "--chain credit --epsilon 1 --radius 3.5 --steps 5 --by-step --eta 5 --levels 2";
+    let flags = "--chain credit --epsilon 1 --radius 3.5 --mechanism cell --steps 5 --by-step --eta 5 --levels 2";
     let answer = analysis(flags);
     assert_eq!(answer["by_step"]["distance_nats"].as_array().unwrap().len(), 6);
     assert_eq!(answer["exceedance"][0]["at_step"].as_array().unwrap().len(), 6);
@@ -210,7 +211,9 @@ fn figures_of_every_step() {
 #[test]
 fn levels_go_by_the_diameter_of_the_chain() {
     let levels = |chain: &str, folder: &Folder| {
-        let flags = format!("analyze --chain {chain} --epsilon 1 --substitutions 1 --steps 2");
+        let flags = format!(
+            "analyze --chain {chain} --epsilon 1 --substitutions 1 --mechanism cell --steps 2"
+        );
         let run = folder.run(format!("{flags} --format json").split(' ')).success();
         let levels = json(&run)["exceedance"].as_array().unwrap().clone();
         levels.iter().map(|level| level["nats"].as_f64().unwrap()).collect::<Vec<_>>()

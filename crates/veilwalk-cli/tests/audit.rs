@@ -15,7 +15,16 @@ fn arguments<'a>(mechanism: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 fn every_mechanism_passes() {
     let one_state: &[&str] = &["--substitutions", "1"];
     let radius: &[&str] = &["--radius", "4"];
-    for mechanism in ["cell", "sharp", "paper", "exponential", "chen", "exponential-hamming"] {
+    for mechanism in [
+        "tight",
+        "believed",
+        "cell",
+        "sharp",
+        "paper",
+        "exponential",
+        "chen",
+        "exponential-hamming",
+    ] {
         let by_count = ["chen", "exponential-hamming"].contains(&mechanism);
         for unit in [one_state, radius].into_iter().filter(|u| !by_count || *u == one_state) {
             for how in [&["--calibrate", "theorem"][..], &["--calibrate", "exact"]] {

@@ -343,6 +343,49 @@ fn mechanisms_that_do_not_exist_or_do_not_fit() {
 }
 
 #[test]
+fn observations_that_do_not_fit() {
+    let refused = |flags: &str, words: &[&str]| {
+        let flags = format!("--epsilon 1 --radius 3.5 {flags}");
+        mechanism_refused(&flags.split(' ').collect::<Vec<_>>(), words);
+    };
+    for no_observation in ["--mechanism cell --lag 2", "--mechanism sharp --track states"] {
+        refused(no_observation, &["--lag", "releases what it draws", "`tight` or `believed`"]);
+    }
+    for no_weights in ["--candidates moves --weights even", "--mechanism believed --weights tight"]
+    {
+        refused(no_weights, &["--weights are for all states", "--candidates `states`"]);
+    }
+    for not_believed in
+        ["--candidates moves --believed-from 0.1", "--mechanism tight --believed-from 0"]
+    {
+        refused(not_believed, &["--believed-from is for believed", "--candidates `believed`"]);
+    }
+    refused("--mechanism tight --distance cell", &["leave out --distance"]);
+    refused("--mechanism tight --rule permute-and-flip", &["leave out --rule"]);
+    refused("--mechanism believed --chain-weight 1/2", &["leave out --chain-weight"]);
+    for (flag, value, words) in [
+        ("--candidates", "all", &["\"all\"", "moves, states, believed"][..]),
+        ("--weights", "loose", &["\"loose\"", "tight, even"]),
+        ("--believed-from", "1.5", &["from 0 to 1"]),
+        ("--track", "far", &["\"far\"", "distance, states"]),
+        ("--typicality", "much", &["\"much\"", "not a number"]),
+        ("--lag", "-1", &["--lag", "from 0"]),
+    ] {
+        refused(&format!("{flag} {value}"), words);
+    }
+    let folder = Folder::with("walks.csv", WALKS);
+    for observing in ["--mechanism tight", "--mechanism believed", "--candidates states"] {
+        let args = format!("privatize walks.csv -o out.csv {observing} --block 5");
+        let words = ["--block: observations are not released in blocks", "--lag"];
+        folder.refuses(both(&args.split(' ').collect::<Vec<_>>(), &CREDIT), &words);
+    }
+    folder.write("kept.csv", "trajectory,state,observed\nnorth,Baa,1\n");
+    let args = "privatize kept.csv -o out.csv --mechanism tight --keep observed";
+    let words = ["out.csv: the column \"observed\" cannot be kept", "rename it"];
+    folder.refuses(both(&args.split(' ').collect::<Vec<_>>(), &CREDIT), &words);
+}
+
+#[test]
 fn outputs_that_cannot_be_written() {
     let folder = Folder::with("walks.csv", WALKS);
     std::fs::create_dir(folder.path("taken")).unwrap();

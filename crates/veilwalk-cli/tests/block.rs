@@ -108,7 +108,7 @@ fn what_cannot_be_released_in_blocks_is_refused() {
             folder.refuses(format!("{command} {CREDIT} {flags}").split_whitespace(), words);
         }
     }
-    for command in ["kernel --previous Baa --real Baa", "audit", "tune"] {
+    for command in ["kernel --previous Baa --real Baa", "audit"] {
         let line = format!("{command} {CREDIT} --block 5");
         folder.refuses(line.split_whitespace(), &["unexpected argument '--block'"]);
     }
@@ -133,7 +133,9 @@ fn a_tuned_mechanism_is_for_one_state_at_a_time() {
 #[test]
 fn own_walks_are_simulated_with_error_bars() {
     for (length, wrong, distance) in [("5", 0.064, 0.20), ("all", 0.051, 0.155)] {
-        let answer = run(&format!("analyze {CREDIT} --block {length} --from Baa --simulate 3000"));
+        let answer = run(&format!(
+            "analyze {CREDIT} --mechanism sharp --block {length} --from Baa --simulate 3000"
+        ));
         let simulated = &answer["simulated"];
         assert_eq!((&simulated["walks"], &simulated["steps"]), (&3000.into(), &100.into()));
         agrees(&simulated["wrong_state_share"], wrong, 0.001);
@@ -142,7 +144,7 @@ fn own_walks_are_simulated_with_error_bars() {
         let left_out = answer["left_out"].to_string();
         assert!(left_out.contains("drift") && left_out.contains("real walks"), "{left_out}");
     }
-    let line = format!("analyze {CREDIT} --block 5 --from Baa --simulate 200");
+    let line = format!("analyze {CREDIT} --mechanism sharp --block 5 --from Baa --simulate 200");
     let shown = stdout(&veilwalk(line.split_whitespace()).success());
     for words in ["in blocks of 5 steps", "Simulated (200 walks)", "standard error", "Left out"] {
         assert!(shown.contains(words), "no {words:?} in\n{shown}");

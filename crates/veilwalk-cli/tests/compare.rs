@@ -35,11 +35,11 @@ fn two_bases_on_credit() {
     }
     assert!((number(&row(by_radius, "paper")["substitution_loss"]["max"]) - 9.888).abs() < 1e-3);
     assert!((number(&row(by_radius, "chen")["substitution_loss"]["max"]) - 1.0).abs() < 1e-6);
-    assert_eq!(by_radius["winners"]["closeness"]["mechanism"], "cell");
+    assert_eq!(by_radius["winners"]["closeness"]["mechanism"], "tight");
 
     assert_eq!(by_loss["basis"], "equal_substitution_loss");
     let rows = by_loss["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 5);
+    assert_eq!(rows.len(), 7);
     for row in rows {
         assert!((number(&row["substitution_loss"]["max"]) - 1.0).abs() < 2e-5, "{row}");
         assert_eq!(row["substitution_loss"]["figures"], "exact");
@@ -134,9 +134,68 @@ fn no_delay_is_advised_where_none_does_better() {
         let command = format!("compare --chain credit --from Baa {few} {flags}");
         let shown = stdout(&veilwalk(command.split(' ')).success());
         let delay = &shown[shown.find("What a delay buys").unwrap()..];
-        assert!(delay.contains("Without any delay, cell has"), "{shown}");
+        assert!(delay.contains("Without any delay, "), "{shown}");
         assert_eq!(delay.contains("--block"), !delay.contains("fewer than with any"), "{shown}");
     }
+}
+
+/// Rows that are simulated say so, with standard errors; the line to beat is there, and what does not beat it is
+/// named.
+#[test]
+fn simulated_rows_and_the_line_to_beat() {
+    let flags = "--chain credit --epsilon 1 --from Baa --radius 3.45";
+    let found = comparisons(flags);
+    let alone = &found[0]["chain_alone"];
+    assert!((number(&alone["wrong_state_share"]) - 0.69993).abs() < 1e-5, "{alone}");
+    let [released, real] = ["released", "real"].map(|which| number(&alone["entropy_nats"][which]));
+    assert!((released - real).abs() < 1e-12, "{alone}");
+    for comparison in &found {
+        for mechanism in ["cell", "chen"] {
+            assert!(row(comparison, mechanism)["simulated"].is_null());
+        }
+        for mechanism in ["tight", "believed"] {
+            let row = row(comparison, mechanism);
+            assert_eq!(row["simulated"]["walks"], 2000, "{row}");
+            let error = number(&row["simulated"]["standard_errors"]["wrong_state_share"]);
+            assert!(error > 0.0 && error < 0.01, "{row}");
+        }
+    }
+    // What it costs to observe every state: 0.238 of the states are wrong.
+    let tight = row(&found[0], "tight");
+    let error = number(&tight["simulated"]["standard_errors"]["wrong_state_share"]);
+    let off = (number(&tight["wrong_state_share"]) - 0.238).abs();
+    assert!(off < 3.0 * error + 0.02 * 0.238, "{tight}");
+    let behind = &found[1]["no_better_than_the_chain"];
+    assert_eq!(behind["closeness"], serde_json::json!(["sharp"]));
+    assert_eq!(behind["wrong_states"], serde_json::json!(["paper", "exponential"]));
+    let shown = stdout(&veilwalk(format!("compare {flags} --no-blocks").split(' ')).success());
+    let said = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "(chain alone) 69.99 %",
+        "±: simulated over 2,000 walks",
+        "sharp does not beat the chain alone by mean distance",
+        "paper and exponential do not beat it by wrong states",
+    ] {
+        assert!(said.contains(words), "no {words:?} in\n{shown}");
+    }
+}
+
+#[test]
+fn at_an_equal_number_of_replaced_states() {
+    let found = comparisons("--chain credit --epsilon 2 --substitutions 2 --steps 20");
+    assert_eq!(found[0]["basis"], "equal_epsilon_and_substitutions");
+    assert_eq!(found[0]["substitutions"], 2);
+    // Each of the two loses half.
+    for mechanism in ["chen", "cell", "tight", "believed"] {
+        let loss = number(&row(&found[0], mechanism)["substitution_loss"]["max"]);
+        assert!((loss - 1.0).abs() < 1e-6, "{mechanism}: {loss}");
+    }
+    let folder = Folder::with("WALKS", "trajectory,state\na,Baa\na,Ba\n");
+    for row in found[0]["rows"].as_array().unwrap() {
+        folder.run(row["command"].as_str().unwrap().split(' ').skip(1)).success();
+    }
+    let both = "compare --chain credit --epsilon 2 --substitutions 2 --radius 1";
+    folder.refuses(both.split(' '), &["--substitutions", "--radius"]);
 }
 
 #[test]

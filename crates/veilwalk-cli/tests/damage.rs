@@ -68,9 +68,8 @@ fn refused(folder: &Folder, name: &str, args: &[&str], may_mean_the_same: bool) 
 #[test]
 fn a_damaged_model_is_refused() {
     let folder = Folder::with("walks.csv", "trajectory,state\nn,Baa\nn,Ba\n");
-    let compile =
-        ["chain", "compile", "credit", "--epsilon", "2", "--radius", "3.5", "-o", "credit.model"];
-    folder.run(compile).success();
+    let compile = "chain compile credit --epsilon 2 --radius 3.5 --mechanism cell -o credit.model";
+    folder.run(compile.split(' ')).success();
     folder.write("out.csv", "");
     let args = ["privatize", "walks.csv", "--chain", "credit.model", "-o", "out.csv"];
     refused(&folder, "credit.model", &[&args[..], &PROMISE].concat(), false);

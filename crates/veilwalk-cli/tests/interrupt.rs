@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{CREDIT, Folder, VEILWALK};
+use common::{CELL, Folder, VEILWALK};
 
 fn start(folder: &Folder, args: &[&str]) -> Child {
     let mut command = Command::new(VEILWALK);
@@ -42,8 +42,7 @@ fn assert_stopped(folder: &Folder, done: &Output, before: &[&str]) {
 fn a_long_release_stops_between_two_rows() {
     let rows = "a,Baa\nb,Ba\n".repeat(1_500_000);
     let folder = Folder::with("walks.csv", format!("trajectory,state\n{rows}"));
-    let child =
-        start(&folder, &[&["privatize", "walks.csv", "-o", "out.csv"], &CREDIT[..]].concat());
+    let child = start(&folder, &[&["privatize", "walks.csv", "-o", "out.csv"], &CELL[..]].concat());
     until_it_writes(&folder);
     interrupt(&child);
     let done = child.wait_with_output().unwrap();
@@ -54,7 +53,7 @@ fn a_long_release_stops_between_two_rows() {
 fn what_was_there_before_stays() {
     let folder = Folder::with("walks.csv", "trajectory,state\na,Baa\n");
     let args = ["privatize", "walks.csv", "-o", "out.csv", "--ledger", "spent.ledger"];
-    let args = [&args, &CREDIT[..]].concat();
+    let args = [&args, &CELL[..]].concat();
     folder.run(&args).success();
     let rows = "a,Baa\nb,Ba\n".repeat(1_500_000);
     folder.write("walks.csv", format!("trajectory,state\n{rows}"));
@@ -79,7 +78,7 @@ fn a_ledger_is_left_complete() {
     let folder = Folder::with("walks.csv", format!("trajectory,state\n{walks}"));
     let args = ["privatize", "walks.csv", "-o", "out.csv", "--ledger", "spent.ledger"];
     for milliseconds in (10..250).step_by(10) {
-        let child = start(&folder, &[&args, &CREDIT[..]].concat());
+        let child = start(&folder, &[&args, &CELL[..]].concat());
         std::thread::sleep(Duration::from_millis(milliseconds));
         interrupt(&child);
         let done = child.wait_with_output().unwrap();
@@ -98,7 +97,7 @@ fn a_ledger_is_left_complete() {
 #[test]
 fn a_release_that_waits_for_input_stops_at_once() {
     let folder = Folder::new();
-    let mut child = start(&folder, &[&["privatize", "-", "-o", "out.csv"], &CREDIT[..]].concat());
+    let mut child = start(&folder, &[&["privatize", "-", "-o", "out.csv"], &CELL[..]].concat());
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"trajectory,state\na,Baa\n").unwrap();
     until_it_writes(&folder);
@@ -154,7 +153,7 @@ fn making_cells_stops() {
 #[test]
 fn a_stream_says_that_what_was_printed_is_released() {
     let folder = Folder::new();
-    let mut child = start(&folder, &[&["privatize", "-", "--stream"], &CREDIT[..]].concat());
+    let mut child = start(&folder, &[&["privatize", "-", "--stream"], &CELL[..]].concat());
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"trajectory,state\na,Baa\n").unwrap();
     let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -122,6 +122,24 @@ fn text_has_a_line_for_every_state() {
 }
 
 #[test]
+fn observations_have_other_candidates() {
+    let tight = kernel(&["--mechanism", "tight", "--radius", "3.5"]);
+    assert_eq!(tight["drawn"], "observed");
+    let probabilities = tight["probabilities"].as_object().unwrap();
+    assert_eq!(probabilities.len(), 9, "all states, though the chain moves from Caa to six");
+    let sum: f64 = probabilities.values().map(|p| p.as_f64().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+    let args = "kernel --chain credit --previous Caa --real Ca/C --epsilon 1 --radius 3.5";
+    let run = veilwalk(args.split(' ').chain(["--mechanism", "believed"])).success();
+    assert!(stdout(&run).starts_with("observed  probability"), "{}", stdout(&run));
+    let said = stderr(&run);
+    assert!(said.contains("known to have been Caa before (believed"), "{said}");
+    assert!(said.contains("what is observed; the released walk is made of"), "{said}");
+    let moves = kernel(&["--mechanism", "paper", "--radius", "1"]);
+    assert_eq!(moves["drawn"], "released");
+}
+
+#[test]
 fn a_chain_of_ones_own() {
     let folder = Folder::with("c.csv", ",a,b\na,0.5,0.5\nb,1,0\n");
     let args = "kernel --chain c.csv --previous b --real b --epsilon 1 --radius 1 --format json";

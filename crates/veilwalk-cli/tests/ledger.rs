@@ -6,14 +6,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use assert_cmd::assert::Assert;
-use common::{CREDIT, Folder, VEILWALK, both, json, stderr, stdout};
+use common::{CELL, Folder, VEILWALK, both, json, stderr, stdout};
 use serde_json::{Value, json};
 
 const WALKS: &str = "trajectory,state\nnorth,Baa\nsouth,B\nnorth,Ba\n";
 const LEDGER: [&str; 2] = ["--ledger", "spent.ledger"];
 
 fn release(folder: &Folder, more: &[&str]) -> Assert {
-    let args = both(&["privatize", "walks.csv"], &CREDIT);
+    let args = both(&["privatize", "walks.csv"], &CELL);
     folder.run(args.iter().map(String::as_str).chain(LEDGER).chain(more.iter().copied()))
 }
 
@@ -104,7 +104,7 @@ fn a_release_over_the_budget_is_refused_before_anything_is_written() {
     assert_eq!(names, ["out.csv", "out.csv.manifest.json", "spent.ledger", "walks.csv"]);
     // What fits exactly is allowed.
     release(&folder, &["--budget", "2"]).success();
-    let args = both(&["privatize", "walks.csv", "--budget", "1"], &CREDIT);
+    let args = both(&["privatize", "walks.csv", "--budget", "1"], &CELL);
     folder.refuses(args, &["--ledger"]);
 }
 
@@ -160,7 +160,7 @@ fn the_walks_of_a_person_add_up() {
     // Row by row the same.
     release(&folder, &by_person(&["--stream"])).success();
     assert_eq!(shown(&folder)["spent"]["ann"]["exact"], "4");
-    let pipe = both(&["privatize", "-", "--stream"], &CREDIT);
+    let pipe = both(&["privatize", "-", "--stream"], &CELL);
     let pipe: Vec<&str> = pipe.iter().map(String::as_str).chain(LEDGER).collect();
     folder.run_with([&pipe[..], &by_person(&[])].concat(), DAYS).success();
     assert_eq!(shown(&folder)["spent"]["ann"]["exact"], "6");
@@ -249,7 +249,7 @@ fn a_run_that_is_repeated_costs_nothing() {
     assert!(message.contains("or the key"), "{message}");
     assert_eq!(spent(&folder, "west"), ("1".into(), 1));
     // What a stream has charged was not seen whole, so it cannot be compared.
-    let pipe = both(&["privatize", "-", "--stream", "--seed", "8"], &CREDIT);
+    let pipe = both(&["privatize", "-", "--stream", "--seed", "8"], &CELL);
     let pipe: Vec<&str> = pipe.iter().map(String::as_str).chain(LEDGER).collect();
     folder.run_with(&pipe, WALKS).success();
     let message = stderr(&folder.run_with(&pipe, WALKS).code(2));
@@ -262,7 +262,7 @@ fn a_ledger_that_cannot_be_used_is_named() {
     folder.refuses(["ledger", "show", "none.ledger"], &["none.ledger", "there is no such ledger"]);
     folder.write("spent.ledger", "this is not a ledger");
     folder.refuses(["ledger", "show", "spent.ledger"], &["spent.ledger"]);
-    let args = both(&["privatize", "walks.csv", "--ledger", "spent.ledger"], &CREDIT);
+    let args = both(&["privatize", "walks.csv", "--ledger", "spent.ledger"], &CELL);
     folder.refuses(args, &["spent.ledger"]);
 }
 
@@ -275,7 +275,7 @@ struct Live {
 impl Live {
     fn start(folder: &Folder, args: &[&str]) -> Self {
         let mut command = Command::new(VEILWALK);
-        command.current_dir(folder.root()).args(both(args, &CREDIT)).args(LEDGER);
+        command.current_dir(folder.root()).args(both(args, &CELL)).args(LEDGER);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -330,7 +330,7 @@ fn a_ledger_in_use_can_be_shared_and_a_stream_charges_on_first_sight() {
 #[test]
 fn walks_from_standard_input_are_charged_once_each() {
     let folder = Folder::new();
-    let args = both(&["privatize", "-", "--ledger", "spent.ledger"], &CREDIT);
+    let args = both(&["privatize", "-", "--ledger", "spent.ledger"], &CELL);
     for round in 1..=2 {
         folder.run_with(&args, WALKS).success();
         assert_eq!(spent(&folder, "north").1, round);
@@ -344,7 +344,7 @@ fn a_named_pipe_is_read_once() {
     let folder = Folder::with("real.csv", WALKS);
     let line = format!(
         "cat real.csv | '{VEILWALK}' privatize /dev/stdin {} {}",
-        CREDIT.join(" "),
+        CELL.join(" "),
         LEDGER.join(" ")
     );
     let mut shell = Command::new("sh");

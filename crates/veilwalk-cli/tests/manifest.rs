@@ -60,6 +60,7 @@ fn it_says_what_was_promised_and_how() {
         "guarantee.vacuous",
         "kept_columns",
         "mechanism.calibration",
+        "mechanism.candidates",
         "mechanism.chain_weight",
         "mechanism.distance",
         "mechanism.name",
@@ -87,6 +88,11 @@ fn it_says_what_was_promised_and_how() {
     assert_eq!(manifest["veilwalk"], env!("CARGO_PKG_VERSION"));
     assert_eq!(manifest["mechanism"]["name"], "paper");
     assert_eq!(manifest["mechanism"]["calibration"], "theorem");
+    assert_eq!(manifest["mechanism"]["candidates"], "moves");
+    for only_observed in ["weights", "weights_found", "believed_from", "track", "typicality", "lag"]
+    {
+        assert_eq!(manifest["mechanism"].get(only_observed), None, "{only_observed}");
+    }
     assert_eq!(manifest["mechanism"]["scale"], json!(["1/7"]));
     let promise = json!({ "epsilon": "1", "radius_nats": "3.5", "substitutions": null });
     assert_eq!(manifest["promise"], promise);
@@ -94,7 +100,7 @@ fn it_says_what_was_promised_and_how() {
     assert_eq!(manifest["counts"], json!({ "walks": 2, "steps": 3 }));
     assert_eq!(
         (&manifest["randomness"], &manifest["start"]),
-        (&"system".into(), &"initial".into())
+        (&"system".into(), &"private".into())
     );
     assert_eq!(manifest["release"]["file"], "out.csv");
 }
@@ -182,7 +188,7 @@ fn an_exact_calibration_is_recorded() {
     assert_eq!(theorem["mechanism"]["calibration"], "theorem");
     assert_eq!(exact["mechanism"]["calibration"], "exact");
     assert_ne!(theorem["mechanism"]["scale"], exact["mechanism"]["scale"]);
-    let cell = manifest(&folder, &[]);
+    let cell = manifest(&folder, &["--mechanism", "cell"]);
     assert_eq!(cell["mechanism"]["name"], "cell");
     assert_eq!(cell["mechanism"]["scale"].as_array().unwrap().len(), 2, "smallest and largest");
 }

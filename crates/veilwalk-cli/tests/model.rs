@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{CREDIT, Folder, both, json, stderr, stdout};
+use common::{CELL, CREDIT, Folder, both, json, stderr, stdout};
 
 const WALKS: &str = "trajectory,state\nn,Baa\nn,Ba\nm,A\nn,Ba\nm,Baa\nn,B\nm,Baa\nn,Ba\n";
 
@@ -35,9 +35,9 @@ fn a_model_releases_what_its_chain_does() {
     let folder = folder();
     let start = ["--initial", "stationary"];
     folder.run(both(&["chain", "compile", "credit", "-o", "plain.model"], &start)).success();
-    let promise = ["--epsilon", "2", "--radius", "3.5", "-o", "cell.model"];
+    let promise = ["--epsilon", "2", "--radius", "3.5", "--mechanism", "cell", "-o", "cell.model"];
     folder.run(both(&["chain", "compile", "credit"], &both_str(&start, &promise))).success();
-    for mechanism in ["auto", "sharp", "paper"] {
+    for mechanism in ["cell", "sharp", "paper"] {
         let chosen = both_str(&start, &["--mechanism", mechanism]);
         let expected = release(&folder, &both_str(&["--chain", "credit"], &chosen), "a.csv");
         for model in ["plain.model", "cell.model"] {
@@ -80,7 +80,7 @@ fn every_command_takes_a_model() {
 fn a_model_is_verified_on_request() {
     let folder = folder();
     folder
-        .run(both(&["chain", "compile", "-o", "m"], &both_str(&["credit"], &CREDIT[2..])))
+        .run(both(&["chain", "compile", "-o", "m"], &both_str(&["credit"], &CELL[2..])))
         .success();
     let run = folder.run(["chain", "check", "m", "--verify"]).success();
     assert!(stderr(&run).contains("follows from its chain"), "{}", stderr(&run));
@@ -92,7 +92,7 @@ fn a_model_is_verified_on_request() {
 fn what_cannot_be_compiled_or_used_is_refused() {
     let folder = folder();
     folder.run(["chain", "compile", "credit", "-o", "m"]).success();
-    let used = |flag: &str| both(&["guarantee", "--chain", "m", flag], &CREDIT[2..]);
+    let used = |flag: &str| both(&["guarantee", "--chain", "m", flag], &CELL[2..]);
     folder.refuses(used("--normalize"), &["m: --normalize", "already compiled"]);
     folder.refuses(used("--largest-component"), &["already compiled"]);
     let sharp = ["chain", "compile", "credit", "-o", "n", "--mechanism", "sharp"];
@@ -103,8 +103,7 @@ fn what_cannot_be_compiled_or_used_is_refused() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     folder.write("bad", &bytes);
-    let release =
-        both(&["privatize", "walks.csv", "-o", "out.csv", "--chain", "bad"], &CREDIT[2..]);
+    let release = both(&["privatize", "walks.csv", "-o", "out.csv", "--chain", "bad"], &CELL[2..]);
     folder.refuses(release, &["bad: the model is damaged", "chain compile"]);
     folder.write("short", &bytes[..middle]);
     folder.refuses(["chain", "check", "short"], &["short: the model is", "not whole"]);

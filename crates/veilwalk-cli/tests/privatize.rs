@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use assert_cmd::assert::Assert;
-use common::{CREDIT, Folder, VEILWALK, both, stderr, stdout};
+use common::{CELL, Folder, VEILWALK, both, stderr, stdout};
 use veilwalk::Chain;
 use veilwalk_io::{WalkOptions, WalkReader};
 
@@ -46,7 +46,7 @@ fn assert_feasible(walks: &Walks, chain: &Chain) {
 }
 
 fn release(folder: &Folder, args: &[&str]) -> Assert {
-    folder.run(both(args, &CREDIT))
+    folder.run(both(args, &CELL))
 }
 
 /// Whether anything is warned of, but for the states that the radius of these tests does not cover.
@@ -172,7 +172,7 @@ fn the_output_has_the_format_of_its_name_or_of_the_input() {
 #[test]
 fn standard_input_is_a_dash() {
     let folder = Folder::new();
-    let args = both(&["privatize", "-"], &CREDIT);
+    let args = both(&["privatize", "-"], &CELL);
     let run = folder.run_with(&args, WALKS).success();
     assert_eq!(walks_of(&stdout(&run))["north"].len(), 4);
     let run = folder.run_with(&args, "{\"trajectory\":1,\"state\":\"Aa\"}\n").success();
@@ -181,7 +181,7 @@ fn standard_input_is_a_dash() {
     assert!(stderr(&run).contains("standard input, line 2"), "{}", stderr(&run));
     let run = folder.run_with(&args, "").code(2);
     assert!(stderr(&run).contains("standard input: the file is empty"), "{}", stderr(&run));
-    folder.run_with(both(&["privatize", "-", "-o", "-"], &CREDIT), WALKS).success();
+    folder.run_with(both(&["privatize", "-", "-o", "-"], &CELL), WALKS).success();
     assert!(folder.files().is_empty(), "a dash is not a file");
 }
 
@@ -318,7 +318,7 @@ struct Live {
 impl Live {
     fn start(args: &[&str]) -> Self {
         let mut command = Command::new(VEILWALK);
-        command.args(both(args, &CREDIT)).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(both(args, &CELL)).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (send, answers) = channel();
@@ -441,7 +441,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = Folder::with("walks.csv", WALKS.to_owned() + &"north,2020,Ba\n".repeat(50_000));
     for args in [&["privatize", "walks.csv"][..], &["privatize", "walks.csv", "--stream"]] {
         let mut command = Command::new(VEILWALK);
-        command.current_dir(folder.root()).args(both(args, &CREDIT)).stdout(Stdio::piped());
+        command.current_dir(folder.root()).args(both(args, &CELL)).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "trajectory,step,state");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{CREDIT, Folder, VEILWALK, both, stderr, stdout};
+use common::{CELL, Folder, VEILWALK, both, stderr, stdout};
 use serde_json::{Value, json};
 
 const KEY: [&str; 4] = ["--key-file", "my.key", "--release-id", "00112233445566778899aabbccddeeff"];
@@ -25,7 +25,7 @@ fn folder() -> Folder {
 }
 
 fn run(folder: &Folder, args: &[&str]) -> (String, String) {
-    let run = folder.run(both(&[&["privatize"], args, &KEY].concat(), &CREDIT)).success();
+    let run = folder.run(both(&[&["privatize"], args, &KEY].concat(), &CELL)).success();
     (stdout(&run), stderr(&run))
 }
 
@@ -44,8 +44,7 @@ fn the_number_of_threads_does_not_matter() {
         assert_eq!(run(&folder, &["walks.csv", "--threads", threads]).0, expected);
     }
     assert_eq!(run(&folder, &["walks.csv", "--stream"]).0, expected, "row by row");
-    folder
-        .refuses(both(&["privatize", "walks.csv", "--threads", "0"], &CREDIT), &["--threads", "0"]);
+    folder.refuses(both(&["privatize", "walks.csv", "--threads", "0"], &CELL), &["--threads", "0"]);
 }
 
 #[test]
@@ -87,14 +86,14 @@ fn what_cannot_be_streamed_is_refused() {
     let folder = folder();
     run(&folder, &["walks.csv", "-o", "o.parquet"]);
     let refuses = |args: &[&str], words: &[&str]| {
-        folder.refuses(both(&[&["privatize"], args].concat(), &CREDIT), words);
+        folder.refuses(both(&[&["privatize"], args].concat(), &CELL), words);
     };
     refuses(&["o.parquet", "--stream"], &["o.parquet", "--stream", "lines of text"]);
     refuses(&["walks.csv", "--stream", "-o", "x.csv.gz"], &["--stream", "plain CSV"]);
     refuses(&["walks.csv", "--stream", "-o", "x.parquet"], &["--stream", "plain CSV"]);
     let piped = std::fs::read(folder.path("o.parquet")).unwrap();
     let mut command = assert_cmd::Command::new(VEILWALK);
-    let piped = command.args(both(&["privatize", "-"], &CREDIT)).write_stdin(piped).assert();
+    let piped = command.args(both(&["privatize", "-"], &CELL)).write_stdin(piped).assert();
     let message = stderr(&piped.code(2));
     assert!(message.contains("standard input: Parquet cannot be read from a pipe"), "{message}");
 }
@@ -105,7 +104,7 @@ fn a_stream_of_arrow_goes_through_pipes() {
     run(&folder, &["walks.csv", "-o", "o.arrows"]);
     let piped = std::fs::read(folder.path("o.arrows")).unwrap();
     let mut command = assert_cmd::Command::new(VEILWALK);
-    command.current_dir(folder.root()).args(both(&["privatize", "-"], &CREDIT)).args(KEY);
+    command.current_dir(folder.root()).args(both(&["privatize", "-"], &CELL)).args(KEY);
     let answer = command.write_stdin(piped).assert().success();
     std::fs::write(folder.path("answer.arrows"), &answer.get_output().stdout).unwrap();
     let (expected, _) = run(&folder, &["o.arrows", "-o", "o.csv"]);
@@ -136,20 +135,31 @@ fn rows_come_out_with_their_blocks() {
     let named = |keys: &[(&str, u64)]| -> Vec<(String, u64)> {
         keys.iter().map(|&(name, step)| (name.to_owned(), step)).collect()
     };
+    // The first state of a private start belongs to the first block.
     let blocks =
-        named(&[("a", 0), ("b", 0), ("a", 1), ("a", 2), ("b", 1), ("b", 2), ("a", 3), ("a", 4)]);
+        named(&[("a", 0), ("a", 1), ("b", 0), ("b", 1), ("a", 2), ("a", 3), ("b", 2), ("a", 4)]);
     assert_eq!(keys(&["--block", "2"]), blocks);
     assert_eq!(keys(&["--block", "2", "--stream"]), blocks);
     let whole =
-        named(&[("a", 0), ("b", 0), ("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 1), ("b", 2)]);
+        named(&[("a", 0), ("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 0), ("b", 1), ("b", 2)]);
     assert_eq!(keys(&["--block", "all"]), whole);
     assert_eq!(keys(&["--block", "all", "--stream"]), whole);
+    // Any other comes out at once.
+    let blocks =
+        named(&[("a", 0), ("b", 0), ("a", 1), ("a", 2), ("b", 1), ("b", 2), ("a", 3), ("a", 4)]);
+    assert_eq!(keys(&["--start", "initial", "--block", "2"]), blocks);
+    assert_eq!(keys(&["--start", "initial", "--block", "2", "--stream"]), blocks);
+    let whole =
+        named(&[("a", 0), ("b", 0), ("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 1), ("b", 2)]);
+    assert_eq!(keys(&["--start", "initial", "--block", "all"]), whole);
+    assert_eq!(keys(&["--start", "initial", "--block", "all", "--stream"]), whole);
     let message = run(&folder, &["walks.csv", "--block", "2"]).1;
     assert!(message.contains("in blocks of 2 steps"), "{message}");
     assert!(message.contains("released 2 walks, 8 states"), "{message}");
+    // The rows of `a` that are too many stand together from there on.
     folder.refuses(
-        both(&["privatize", "walks.csv", "--block", "all", "--longest-walk", "3"], &CREDIT),
-        &["walks.csv, line 9", "\"a\"", "more than 3 steps"],
+        both(&["privatize", "walks.csv", "--block", "all", "--longest-walk", "3"], &CELL),
+        &["walks.csv, line 6", "\"a\"", "more than 3 steps"],
     );
 }
 
@@ -175,13 +185,14 @@ fn walks_that_stand_together_end_where_the_next_begins() {
         let (shown, _) = run(&folder, &[&args[..], more].concat());
         rows(&shown).into_iter().map(|(name, _, _)| name).collect()
     };
-    assert_eq!(names(&[]), "abaab");
+    assert_eq!(names(&["--start", "initial"]), "abaab");
+    assert_eq!(names(&[]), "aaabb");
     assert_eq!(names(&["--grouped"]), "aaabb");
     assert_eq!(names(&["--grouped", "--stream"]), "aaabb");
     folder.write("walks.csv", "trajectory,state\na,Baa\nb,B\na,Ba\n");
     for more in [&[][..], &["--stream"], &["--block", "2"]] {
         let args = [&["privatize", "walks.csv", "--grouped", "-o", "o.csv"], more].concat();
-        folder.refuses(both(&args, &CREDIT), &["line 4", "\"a\" goes on", "leave out --grouped"]);
+        folder.refuses(both(&args, &CELL), &["line 4", "\"a\" goes on", "leave out --grouped"]);
     }
 }
 
@@ -223,7 +234,7 @@ fn a_full_disk_leaves_nothing_behind() {
     for name in ["o.csv", "o.csv.gz", "o.ndjson.zst", "o.parquet", "o.arrow", "o.arrows"] {
         let command = format!(
             "trap '' XFSZ; ulimit -f 8; exec {VEILWALK} privatize walks.csv -o {name} {}",
-            CREDIT.join(" ")
+            CELL.join(" ")
         );
         let mut shell = assert_cmd::Command::new("bash");
         let run = shell.current_dir(folder.root()).args(["-c", &command]).assert().code(2);
@@ -232,7 +243,7 @@ fn a_full_disk_leaves_nothing_behind() {
         assert!(message.contains("check the space on the disk"), "{message}");
         assert_eq!(folder.files().into_keys().collect::<Vec<_>>(), before, "{name}");
     }
-    let command = format!("exec {VEILWALK} privatize walks.csv {} > /dev/full", CREDIT.join(" "));
+    let command = format!("exec {VEILWALK} privatize walks.csv {} > /dev/full", CELL.join(" "));
     let mut shell = assert_cmd::Command::new("bash");
     let run = shell.current_dir(folder.root()).args(["-c", &command]).assert().code(2);
     assert!(stderr(&run).contains("standard output: writing failed"), "{}", stderr(&run));

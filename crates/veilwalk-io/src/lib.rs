@@ -43,6 +43,7 @@
 //! ```
 
 mod chain_file;
+mod choice_texts;
 #[cfg(feature = "arrow")]
 mod columns;
 mod compression;
@@ -83,12 +84,13 @@ pub use model_file::{
 };
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput, remove_unfinished_files};
+pub use own_columns::OwnColumns;
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
     Charge, Grouping, NewWalk, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage,
     ReleaseWatch, Tally, UnknownStates, WalkInput, WalkRelease, release_rows,
 };
 pub use release_writer::ReleaseWriter;
-pub use verify::{VerifyError, count_release, verify_release};
+pub use verify::{VerifyError, check_release, count_release, verify_release};
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
 pub use write_error::{WriteError, WriteErrorKind};

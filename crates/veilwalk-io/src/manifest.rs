@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use veilwalk::guarantee::Cover;
-use veilwalk::mechanism::{BlockLength, Blocks, Calibration, Unit};
+use veilwalk::mechanism::{BlockLength, Blocks, Calibration, Observation, Tracking, Unit};
 use veilwalk::random::SourceKind;
-use veilwalk::{Mechanism, Model, Promise, ReleaseId};
+use veilwalk::{Design, Mechanism, Model, Promise, ReleaseId};
 
+use crate::choice_texts::{CandidateTexts, TrackTexts};
 use crate::output::AtomicFile;
 use crate::read_error::{ReadError, ReadErrorKind};
 use crate::release::UnknownStates;
@@ -87,6 +88,28 @@ pub struct MechanismPart {
     pub scale: Vec<String>,
     /// How the scale was found: `theorem` or `exact`.
     pub calibration: String,
+    /// Which states could be drawn: `moves`, `states` or `believed`. Manifests of earlier versions do not
+    /// say it, and mean moves.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub candidates: Option<String>,
+    /// The weights of all states, as they were asked for: `tight` or `even`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub weights: Option<String>,
+    /// How they were found: `solved`, `program` or `even`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub weights_found: Option<String>,
+    /// From which share of the largest predicted mass on a state was believed possible.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub believed_from: Option<String>,
+    /// What the walks made of observations were to be good at: `distance` or `states`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub track: Option<String>,
+    /// What one nat of a move's own weight counted for in them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub typicality: Option<String>,
+    /// How many steps later a step was answered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lag: Option<u32>,
     /// The blocks, if states were released in blocks.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub block: Option<BlockPart>,
@@ -212,6 +235,56 @@ impl BlockPart {
     }
 }
 
+impl MechanismPart {
+    /// The choices of a mechanism, and what came of them.
+    #[must_use]
+    pub fn of(name: &str, mechanism: &Mechanism, calibration: Calibration) -> Self {
+        let (design, observation) = (mechanism.design(), mechanism.observation());
+        let chosen = CandidateTexts::of(design.candidates);
+        let tracked = observation.map(|it| TrackTexts::of(it.tracking())).unwrap_or_default();
+        let found = observation.and_then(Observation::weights_found);
+        Self {
+            name: name.to_owned(),
+            distance: design.distance.to_string(),
+            rule: design.rule.to_string(),
+            chain_weight: design.chain_weight.to_string(),
+            scale: Manifest::scales_in_force(mechanism),
+            calibration: calibration.name().to_owned(),
+            candidates: chosen.candidates,
+            weights: chosen.weights,
+            weights_found: found.map(|found| found.name().to_owned()),
+            believed_from: chosen.believed_from,
+            track: tracked.track,
+            typicality: tracked.typicality,
+            lag: tracked.lag,
+            block: mechanism.blocks().map(BlockPart::of),
+        }
+    }
+
+    /// The choices.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if a word or number is not one of those it may be, or does not go with another.
+    pub(crate) fn design(&self) -> Result<(Design, Option<Tracking>), String> {
+        let text = CandidateTexts {
+            candidates: self.candidates.clone(),
+            weights: self.weights.clone(),
+            believed_from: self.believed_from.clone(),
+        };
+        let candidates = text.read()?;
+        let (track, typicality) = (self.track.clone(), self.typicality.clone());
+        let tracking = TrackTexts { track, typicality, lag: self.lag }.read(candidates)?;
+        let (distance, rule) = (read_as(&self.distance)?, read_as(&self.rule)?);
+        let chain_weight = read_as(&self.chain_weight)?;
+        Ok((Design { distance, rule, chain_weight, candidates }, tracking))
+    }
+}
+
+fn read_as<T: std::str::FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
 impl CoveragePart {
     /// What a unit covers.
     #[must_use]
@@ -255,7 +328,7 @@ impl Manifest {
     /// The manifest of a finished release.
     #[must_use]
     pub fn describing(release: FinishedRelease<'_>) -> Self {
-        let (model, design) = (release.mechanism.model(), release.mechanism.design());
+        let model = release.mechanism.model();
         let promise = release.promise;
         let (radius_nats, substitutions) = match promise.unit {
             Unit::Radius(radius) => (Some(radius.to_string()), None),
@@ -280,15 +353,7 @@ impl Manifest {
             private: why_not_private.is_empty(),
             why_not_private,
             coverage: CoveragePart::of(release.cover),
-            mechanism: MechanismPart {
-                name: release.name.to_owned(),
-                distance: design.distance.to_string(),
-                rule: design.rule.to_string(),
-                chain_weight: design.chain_weight.to_string(),
-                scale: Self::scales_in_force(release.mechanism),
-                calibration: release.calibration.name().to_owned(),
-                block: release.mechanism.blocks().map(BlockPart::of),
-            },
+            mechanism: MechanismPart::of(release.name, release.mechanism, release.calibration),
             promise: PromisePart {
                 epsilon: promise.epsilon.to_string(),
                 radius_nats,

@@ -17,9 +17,10 @@ use veilwalk::Rational;
 use veilwalk::Watch;
 use veilwalk::internal::cell::CellScale;
 use veilwalk::internal::guarantee::{CertificateError, check_certificate};
-use veilwalk::mechanism::{Calibration, ChainWeight, Epsilon, Radius, Unit};
+use veilwalk::mechanism::{Calibration, ChainWeight, Epsilon, Radius, Tracking, Unit};
 use veilwalk::{Chain, Design, Distance, Mechanism, Promise, Rule, StateId};
 
+use crate::choice_texts::{CandidateTexts, TrackTexts};
 use crate::output::AtomicFile;
 use crate::read_error::{ReadError, ReadErrorKind};
 use crate::write_error::{WriteError, WriteErrorKind};
@@ -40,6 +41,24 @@ pub struct MechanismFile {
     pub rule: String,
     /// The chain weight.
     pub chain_weight: String,
+    /// Which states can be drawn: `states` or `believed`; moves if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub candidates: Option<String>,
+    /// The weights of all states: `tight` or `even`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub weights: Option<String>,
+    /// From which share of the largest predicted mass on a state is believed possible.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub believed_from: Option<String>,
+    /// What walks made of observations are to be good at: `distance` or `states`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub track: Option<String>,
+    /// What one nat of a move's own weight counts for in them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub typicality: Option<String>,
+    /// How many steps later a step is answered.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub lag: Option<u32>,
     /// How the scale is found: `theorem` or `exact`.
     pub calibration: String,
     /// ε.
@@ -149,6 +168,9 @@ impl MechanismFile {
             let states = chain.states().zip(certificate);
             states.map(|(state, scale)| ScalePart::new(chain, state, scale)).collect()
         });
+        let chosen = CandidateTexts::of_other_than_moves(design.candidates);
+        let tracked = mechanism.observation().map(|it| TrackTexts::of(it.tracking()));
+        let tracked = tracked.unwrap_or_default();
         let file = Self {
             format: Self::FORMAT,
             veilwalk: env!("CARGO_PKG_VERSION").to_owned(),
@@ -156,6 +178,12 @@ impl MechanismFile {
             distance: design.distance.to_string(),
             rule: design.rule.to_string(),
             chain_weight: design.chain_weight.to_string(),
+            candidates: chosen.candidates,
+            weights: chosen.weights,
+            believed_from: chosen.believed_from,
+            track: tracked.track,
+            typicality: tracked.typicality,
+            lag: tracked.lag,
             calibration: calibration.name().to_owned(),
             epsilon: promise.epsilon.to_string(),
             radius_nats,
@@ -232,11 +260,18 @@ impl MechanismFile {
         ) -> Result<T, String> {
             text.parse().map_err(|error: T::Err| format!("{field}: {}", error.to_string()))
         }
+        let chosen = CandidateTexts {
+            candidates: self.candidates.clone(),
+            weights: self.weights.clone(),
+            believed_from: self.believed_from.clone(),
+        };
         let design = Design {
             distance: parsed::<Distance>("distance", &self.distance)?,
             rule: parsed::<Rule>("rule", &self.rule)?,
             chain_weight: parsed::<ChainWeight>("chain_weight", &self.chain_weight)?,
+            candidates: chosen.read()?,
         };
+        self.tracking_of(design)?;
         let unit = match (&self.radius_nats, self.substitutions) {
             (Some(radius), None) => Unit::Radius(parsed::<Radius>("radius_nats", radius)?),
             (None, Some(count)) => Unit::Substitutions(count),
@@ -245,6 +280,21 @@ impl MechanismFile {
         let epsilon = parsed::<Epsilon>("epsilon", &self.epsilon)?;
         let calibration = parsed::<Calibration>("calibration", &self.calibration)?;
         Ok((design, Promise { epsilon, unit }, calibration))
+    }
+
+    /// How walks are made of observations; none where moves are drawn.
+    ///
+    /// # Errors
+    ///
+    /// As [`MechanismFile::parts`].
+    pub fn tracking(&self) -> Result<Option<Tracking>, String> {
+        let (design, ..) = self.parts()?;
+        self.tracking_of(design)
+    }
+
+    fn tracking_of(&self, design: Design) -> Result<Option<Tracking>, String> {
+        let (track, typicality) = (self.track.clone(), self.typicality.clone());
+        TrackTexts { track, typicality, lag: self.lag }.read(design.candidates)
     }
 
     /// Does not trust the file: its scales have to be those of the mechanism that was made of its

@@ -1,12 +1,12 @@
 //! Writing released walks, row by row.
 //!
-//! A release has the columns `trajectory`, `step` and `state`, then those kept from the input. Rows
-//! go through one buffer and cost no allocation; `flush` sends what has been written so far, for
+//! A release has the columns `trajectory`, `step` and `state`, with observations `observed`, then those
+//! kept from the input. Rows go through one buffer and cost no allocation; `flush` sends what has been written so far, for
 //! output that is read while it grows.
 
 use std::io::{BufWriter, Write};
 
-use crate::own_columns::OWN_COLUMNS;
+use crate::own_columns::OwnColumns;
 use crate::row_text::RowText;
 use crate::walks::WalkFormat;
 use crate::write_error::{WriteError, WriteErrorKind};
@@ -28,6 +28,7 @@ use crate::write_error::{WriteError, WriteErrorKind};
 pub struct ReleaseWriter<W: Write> {
     out: BufWriter<W>,
     text: RowText,
+    own: OwnColumns,
     name: String,
     kept: usize,
     /// The row that is being written.
@@ -42,36 +43,61 @@ impl<W: Write> ReleaseWriter<W> {
 
     const BUFFER: usize = 1 << 16;
 
-    /// Starts a release with these kept columns; the header of CSV is written here. Messages call
+    /// Which columns it writes of its own.
+    pub(crate) fn own_columns(&self) -> OwnColumns {
+        self.own
+    }
+
+    /// What messages call the output.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Starts a release of moves with these kept columns; the header of CSV is written here. Messages call
     /// the output `name`.
     ///
     /// # Errors
     ///
-    /// If writing fails, or a kept column is named like one of the release's own, or like another,
-    /// or the format is not one that is written row by row.
+    /// As [`ReleaseWriter::with_columns`].
     pub fn new(
         out: W,
         name: &str,
         format: WalkFormat,
         kept: &[String],
     ) -> Result<Self, WriteError> {
-        check_kept(name, kept)?;
+        Self::with_columns(out, name, format, OwnColumns::Moves, kept)
+    }
+
+    /// Starts a release with these columns of its own, then these kept ones.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails, or a kept column is named like one of the release's own, or like another,
+    /// or the format is not one that is written row by row.
+    pub fn with_columns(
+        out: W,
+        name: &str,
+        format: WalkFormat,
+        own: OwnColumns,
+        kept: &[String],
+    ) -> Result<Self, WriteError> {
+        own.check_kept(name, kept)?;
         if !format.is_text() {
             return Err(WriteError::new(name, WriteErrorKind::NotRowByRow));
         }
-        let text = RowText::new(format, kept);
+        let text = RowText::new(format, own, kept);
         let mut out = BufWriter::with_capacity(Self::BUFFER, out);
         let written = out.write_all(&text.header(kept));
         written.map_err(|error| WriteError::io(name, error))?;
-        Ok(Self { out, text, name: name.to_owned(), kept: kept.len(), row: Vec::new() })
+        Ok(Self { out, text, own, name: name.to_owned(), kept: kept.len(), row: Vec::new() })
     }
 
     /// Writes one step of a released walk, with one value for each kept column.
     ///
     /// # Errors
     ///
-    /// If writing fails, or there are more or fewer kept values than kept columns; then nothing of
-    /// the row should be used.
+    /// If writing fails, there are more or fewer kept values than kept columns, or the release has a
+    /// column of observations; then nothing of the row should be used.
     pub fn write_row<'a>(
         &mut self,
         trajectory: &str,
@@ -79,6 +105,36 @@ impl<W: Write> ReleaseWriter<W> {
         state: &str,
         kept: impl IntoIterator<Item = &'a str, IntoIter: ExactSizeIterator>,
     ) -> Result<(), WriteError> {
+        self.write(trajectory, step, state, None, kept)
+    }
+
+    /// Writes one step of a released walk with what was observed for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`ReleaseWriter::write_row`], and if the release has no column of observations.
+    pub fn write_observed_row<'a>(
+        &mut self,
+        trajectory: &str,
+        step: u64,
+        state: &str,
+        observed: &str,
+        kept: impl IntoIterator<Item = &'a str, IntoIter: ExactSizeIterator>,
+    ) -> Result<(), WriteError> {
+        self.write(trajectory, step, state, Some(observed), kept)
+    }
+
+    fn write<'a>(
+        &mut self,
+        trajectory: &str,
+        step: u64,
+        state: &str,
+        observed: Option<&str>,
+        kept: impl IntoIterator<Item = &'a str, IntoIter: ExactSizeIterator>,
+    ) -> Result<(), WriteError> {
+        if observed.is_some() != (self.own == OwnColumns::Observations) {
+            return Err(WriteError::new(&self.name, WriteErrorKind::OtherColumns(self.own)));
+        }
         let kept = kept.into_iter();
         if kept.len() != self.kept {
             let kind = WriteErrorKind::KeptCount { expected: self.kept, found: kept.len() };
@@ -88,6 +144,9 @@ impl<W: Write> ReleaseWriter<W> {
         self.text.push_start(&mut self.row, trajectory);
         self.row.extend_from_slice(itoa::Buffer::new().format(step).as_bytes());
         self.text.push_state(&mut self.row, state);
+        if let Some(observed) = observed {
+            self.text.push_observed(&mut self.row, observed);
+        }
         self.text.push_rest(&mut self.row, kept);
         self.out.write_all(&self.row).map_err(|error| WriteError::io(&self.name, error))
     }
@@ -111,16 +170,6 @@ impl<W: Write> ReleaseWriter<W> {
         let out = self.out.into_inner().map_err(|error| error.into_error());
         out.map_err(|error| WriteError::io(&self.name, error))
     }
-}
-
-/// Refuses kept columns that would be confused with the release's own, or with each other.
-pub(crate) fn check_kept(name: &str, kept: &[String]) -> Result<(), WriteError> {
-    for (place, column) in kept.iter().enumerate() {
-        if OWN_COLUMNS.contains(&column.as_str()) || kept[..place].contains(column) {
-            return Err(WriteError::new(name, WriteErrorKind::ColumnTaken(column.clone())));
-        }
-    }
-    Ok(())
 }
 
 impl<W: Write> std::fmt::Debug for ReleaseWriter<W> {

@@ -3,16 +3,18 @@
 //! A row is made of the same few pieces in every format: what stands before the name, the step, the
 //! state and each kept value, and what ends the row. With them at hand a row is a handful of copies.
 
-use crate::own_columns::OWN_COLUMNS;
+use crate::own_columns::{OBSERVED, OwnColumns, STATE, STEP};
 use crate::walks::WalkFormat;
 
 /// The pieces of a row.
 #[derive(Clone, Debug)]
 pub(crate) struct RowText {
+    own: OwnColumns,
     escape: Escape,
     before_name: Vec<u8>,
     before_step: Vec<u8>,
     before_state: Vec<u8>,
+    before_observed: Vec<u8>,
     before_kept: Vec<Vec<u8>>,
     end: Vec<u8>,
 }
@@ -27,8 +29,8 @@ enum Escape {
 }
 
 impl RowText {
-    /// The pieces for a format of text, and these kept columns.
-    pub(crate) fn new(format: WalkFormat, kept: &[String]) -> Self {
+    /// The pieces for a format of text, and these columns.
+    pub(crate) fn new(format: WalkFormat, own: OwnColumns, kept: &[String]) -> Self {
         let key = |before: &str, column: &str| {
             let mut bytes = before.as_bytes().to_vec();
             Escape::Json.push(&mut bytes, column);
@@ -37,20 +39,24 @@ impl RowText {
         };
         match format {
             WalkFormat::Ndjson => Self {
+                own,
                 escape: Escape::Json,
-                before_name: key("{", OWN_COLUMNS[0]),
-                before_step: key(",", OWN_COLUMNS[1]),
-                before_state: key(",", OWN_COLUMNS[2]),
+                before_name: key("{", "trajectory"),
+                before_step: key(",", STEP),
+                before_state: key(",", STATE),
+                before_observed: key(",", OBSERVED),
                 before_kept: kept.iter().map(|column| key(",", column)).collect(),
                 end: b"}\n".to_vec(),
             },
             _ => {
                 let delimiter = if format == WalkFormat::Tsv { b'\t' } else { b',' };
                 Self {
+                    own,
                     escape: Escape::Quotes { delimiter },
                     before_name: Vec::new(),
                     before_step: vec![delimiter],
                     before_state: vec![delimiter],
+                    before_observed: vec![delimiter],
                     before_kept: vec![vec![delimiter]; kept.len()],
                     end: b"\n".to_vec(),
                 }
@@ -62,7 +68,8 @@ impl RowText {
     pub(crate) fn header(&self, kept: &[String]) -> Vec<u8> {
         let Escape::Quotes { delimiter } = self.escape else { return Vec::new() };
         let mut line = Vec::new();
-        for column in OWN_COLUMNS.into_iter().chain(kept.iter().map(String::as_str)) {
+        let own = self.own.names().iter().copied();
+        for column in own.chain(kept.iter().map(String::as_str)) {
             if !line.is_empty() {
                 line.push(delimiter);
             }
@@ -82,6 +89,12 @@ impl RowText {
     /// The state with what stands before it.
     pub(crate) fn push_state(&self, out: &mut Vec<u8>, label: &str) {
         out.extend_from_slice(&self.before_state);
+        self.escape.push(out, label);
+    }
+
+    /// What was observed, with what stands before it.
+    pub(crate) fn push_observed(&self, out: &mut Vec<u8>, label: &str) {
+        out.extend_from_slice(&self.before_observed);
         self.escape.push(out, label);
     }
 
@@ -131,23 +144,28 @@ mod tests {
         /// The csv crate says how a table is written.
         #[test]
         fn rows_are_those_of_the_csv_crate(
-            fields in vec("[ab,\t\"\r\n é]{0,4}", 3..6),
+            fields in vec("[ab,\t\"\r\n é]{0,4}", 4..7),
+            own in prop_oneof![Just(OwnColumns::Moves), Just(OwnColumns::Observations)],
             format in prop_oneof![Just(WalkFormat::Csv), Just(WalkFormat::Tsv)],
         ) {
             let delimiter = if format == WalkFormat::Tsv { b'\t' } else { b',' };
-            let columns: Vec<String> = fields[2..].iter().map(|f| format!("k{f}")).collect();
-            let text = RowText::new(format, &columns);
+            let columns: Vec<String> = fields[3..].iter().map(|f| format!("k{f}")).collect();
+            let text = RowText::new(format, own, &columns);
             let mut ours = text.header(&columns);
             text.push_start(&mut ours, &fields[0]);
             ours.extend_from_slice(b"7");
             text.push_state(&mut ours, &fields[1]);
-            text.push_rest(&mut ours, fields[2..].iter().map(String::as_str));
+            if own == OwnColumns::Observations {
+                text.push_observed(&mut ours, &fields[2]);
+            }
+            text.push_rest(&mut ours, fields[3..].iter().map(String::as_str));
 
             let mut table = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
-            let own = OWN_COLUMNS.iter().copied();
-            table.write_record(own.chain(columns.iter().map(String::as_str))).unwrap();
-            let row = [fields[0].as_str(), "7"].into_iter();
-            table.write_record(row.chain(fields[1..].iter().map(String::as_str))).unwrap();
+            let names = own.names().iter().copied();
+            table.write_record(names.chain(columns.iter().map(String::as_str))).unwrap();
+            let mut row = vec![fields[0].as_str(), "7", &fields[1]];
+            row.extend((own == OwnColumns::Observations).then_some(fields[2].as_str()));
+            table.write_record(row.into_iter().chain(fields[3..].iter().map(String::as_str))).unwrap();
             prop_assert_eq!(ours, table.into_inner().unwrap());
         }
     }

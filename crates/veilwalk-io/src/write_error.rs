@@ -6,6 +6,8 @@ use std::io;
 use thiserror::Error;
 use veilwalk::error::Remedy;
 
+use crate::own_columns::OwnColumns;
+
 /// Why something could not be written: where to, and what is wrong.
 ///
 /// The message is whole in itself and holds the text of its cause.
@@ -111,6 +113,10 @@ pub enum WriteErrorKind {
         /// How many values were given.
         found: usize,
     },
+    /// A row with an observation where the release has no column for it, or the other way round.
+    #[error("the release was started with the columns {}, and that is not what is written; start it with \
+         `OwnColumns::of` the mechanism", .0.names().join(", "))]
+    OtherColumns(OwnColumns),
     /// A format that has no rows of its own.
     #[error("this format is not written row by row; write CSV, TSV or NDJSON")]
     NotRowByRow,

@@ -52,7 +52,7 @@ fn released(model: &Arc<Model>, preset: Preset, start: Start) -> Vec<StateId> {
         real = moves[i * 7 % moves.len()];
         real
     });
-    releaser.release("w", &reals.collect::<Vec<_>>()).unwrap()
+    releaser.release("w", &reals.collect::<Vec<_>>()).unwrap().states
 }
 
 fn assert_same(written: &Arc<Model>, read: &Arc<Model>) {

@@ -14,6 +14,7 @@ use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tempfile::TempDir;
+use veilwalk::mechanism::Tracking;
 use veilwalk::random::{ReleaseId, Secret};
 use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, Rule, Source, Start};
 use veilwalk_io::{
@@ -55,6 +56,12 @@ fn blocks(length: &str) -> Arc<Mechanism> {
     let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
     let length = length.parse().unwrap();
     Arc::new(Mechanism::in_blocks(model(), design, promise, length).unwrap())
+}
+
+fn observing(lag: u32) -> Arc<Mechanism> {
+    let promise = Promise::within_radius("2".parse().unwrap(), "3.5".parse().unwrap());
+    let made = Mechanism::new(model(), Preset::Tight.design(), promise).unwrap();
+    Arc::new(made.tracking(Tracking { lag, ..Tracking::default() }))
 }
 
 fn options(keep: &[&str]) -> WalkOptions {
@@ -446,6 +453,97 @@ fn blocks_come_out_of_every_format_alike() {
         })
         .collect();
     assert!(kept.iter().all(|row| years[&(row[0].clone(), row[2].clone())] == row[3]));
+}
+
+/// Rows with what was observed, whatever the format: as rows of text or of columns.
+fn read_observed(path: &Path) -> Vec<[String; 3]> {
+    let observed = WalkOptions { state_column: "observed".into(), ..WalkOptions::default() };
+    let mut observed = WalkReader::open(path, observed).unwrap();
+    let mut rows = Vec::new();
+    for row in read(path, &[]) {
+        let seen = observed.next_row().unwrap().unwrap();
+        assert_eq!(seen.trajectory, row[0]);
+        rows.push([row[0].clone(), row[1].clone(), seen.state.to_owned()]);
+    }
+    assert!(observed.next_row().unwrap().is_none());
+    rows
+}
+
+#[test]
+fn observations_come_out_of_every_format_alike() {
+    let folder = Folder::new();
+    let (text, out) = (folder.text("walks.csv"), folder.path("out.csv"));
+    let columns = folder.columns("walks.parquet", &long(&DataType::Int64, &dictionary()));
+    let walks = folder.columns("lists.arrow", &lists(&dictionary()));
+    for lag in [0, 3] {
+        release_with(observing(lag), &text, &out, &[]).unwrap();
+        let expected = read_observed(&out);
+        assert_eq!(expected.len(), 500);
+        assert!(
+            expected.iter().any(|[_, state, seen]| state != seen),
+            "observations are their own"
+        );
+        for (number, name) in
+            ["o.tsv", "o.ndjson", "o.ndjson.gz", "o.csv.zst", "o.parquet", "o.arrow", "o.arrows"]
+                .iter()
+                .enumerate()
+        {
+            let out = folder.path(name);
+            let input = if number % 2 == 0 { &columns } else { &text };
+            release_with(observing(lag), input, &out, &[]).unwrap();
+            assert_eq!(read_observed(&out), expected, "{name}, lag {lag}");
+        }
+        // In lists, the walks one after another.
+        let by_walk = |mut rows: Vec<[String; 3]>| {
+            rows.sort_by_key(|row| row[0].clone());
+            rows
+        };
+        for name in ["l.parquet", "l.arrow", "l.arrows", "l.csv"] {
+            let out = folder.path(name);
+            release_with(observing(lag), &walks, &out, &["year"]).unwrap();
+            assert_eq!(by_walk(read_observed(&out)), by_walk(expected.clone()), "{name}");
+        }
+        let out = File::open(folder.path("l.parquet")).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(out).unwrap();
+        let names: Vec<&str> = reader.schema().fields().iter().map(|f| f.name().as_str()).collect();
+        assert_eq!(names, ["trajectory", "state", "observed", "year"]);
+        for column in [1, 2] {
+            assert!(matches!(reader.schema().field(column).data_type(), DataType::List(_)));
+        }
+    }
+}
+
+/// What is answered at once keeps its columns; what is answered later cannot.
+#[test]
+fn columns_are_kept_beside_observations_without_a_lag() {
+    let folder = Folder::new();
+    let walks = folder.columns("walks.parquet", &long(&DataType::Int64, &dictionary()));
+    for out in ["out.parquet", "out.arrow", "out.arrows", "out.csv", "out.ndjson"] {
+        let out = folder.path(out);
+        release_with(observing(0), &walks, &out, &["year"]).unwrap();
+        let years: Vec<String> =
+            read(&out, &["year"]).into_iter().map(|row| row[2].clone()).collect();
+        assert!(years.iter().map(|year| year.parse::<i32>().unwrap()).eq(2000..2500));
+        let error = release_with(observing(3), &walks, &out, &["year"]).unwrap_err();
+        assert!(matches!(error, ReleaseError::KeptInBlocks), "{error}");
+        assert!(error.to_string().contains("a lag"), "{error}");
+        let error = release_with(observing(0), &walks, &out, &["observed"]).unwrap_err();
+        assert!(error.to_string().contains("no column \"observed\""), "{error}");
+    }
+    // Text waits with its rows.
+    let (text, out) = (folder.text("w.csv"), folder.path("out.arrow"));
+    release_with(observing(3), &text, &out, &["year"]).unwrap();
+    let mut kept = read(&out, &["step", "year"]);
+    kept.sort_by_key(|row| row[3].clone());
+    let mut steps = std::collections::HashMap::new();
+    for (row, (name, _, year)) in kept.iter().zip(rows()) {
+        let step = steps.entry(name).or_insert(0);
+        assert_eq!(
+            [&row[0], &row[2], &row[3]],
+            [&name.to_string(), &step.to_string(), &year.to_string()]
+        );
+        *step += 1;
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use veilwalk::analysis::{Comparison, Setting};
 use veilwalk::analysis::{Inquiry, Origin, usual_levels};
 use veilwalk::guarantee;
 use veilwalk::internal::compare::Basis;
-use veilwalk::internal::tune::WalksFrom;
+use veilwalk::internal::tune::{Delay, WalksFrom};
 use veilwalk::mechanism::{Epsilon, Radius};
 use veilwalk::{Preset, Progress, Start, StateId};
 use veilwalk_io::UnknownStates;
@@ -17,7 +17,7 @@ use crate::choice::promise;
 use crate::error::{VeilwalkError, WalkError, parameter_error};
 use crate::interrupt;
 use crate::labels::Naming;
-use crate::mechanism::{Mechanism, to_value};
+use crate::mechanism::{Mechanism, start_word, to_value};
 
 /// Where the chain's own walks start, and how released ones do.
 fn starts(
@@ -29,16 +29,24 @@ fn starts(
         None => Origin::Initial,
         Some(state) => Origin::At(chain.state("start", state)?),
     };
-    let word = released.and_then(|how| how.extract::<String>().ok());
-    let start = match (word.as_deref(), released, origin) {
-        (Some("initial"), _, _) | (_, None, Origin::Initial) => Start::Initial,
-        (Some("first"), _, _) | (_, None, Origin::At(_)) => Start::First,
-        (_, Some(state), _) => {
-            let what = "released_start (\"initial\", \"first\" or a state)";
-            Start::At(chain.state(what, state)?)
-        }
+    let start = match (released, origin) {
+        (None, Origin::Initial) => Start::Private,
+        (None, Origin::At(_)) => Start::First,
+        (Some(how), _) => released_start(chain, how)?,
     };
     Ok((origin, start))
+}
+
+/// How released walks start: a word or a state.
+fn released_start(chain: &Chain, how: &Bound<'_, PyAny>) -> PyResult<Start> {
+    let word = how.extract::<String>().ok().and_then(|word| start_word(&word));
+    word.map_or_else(
+        || {
+            let what = "released_start (\"private\", \"initial\", \"first\" or a state)";
+            Ok(Start::At(chain.state(what, how)?))
+        },
+        Ok,
+    )
 }
 
 /// Everything that can be computed about a mechanism, as JSON, with the number of real moves that
@@ -196,12 +204,9 @@ pub(crate) fn tune(
                 WalksFrom::At(chain.state("start (\"initial\", \"stationary\" or a state)", from_)?)
             }
         },
-        start: match released_start.extract::<String>().as_deref() {
-            Ok("initial") => Start::Initial,
-            Ok("first") => Start::First,
-            _ => Start::At(chain.state("released_start", released_start)?),
-        },
+        start: self::released_start(chain, released_start)?,
         steps,
+        delay: Delay::None,
     };
     let model = chain.model_with_tables(py)?;
     interrupt::run(py, move |stop| {

@@ -7,9 +7,11 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use pyo3::prelude::*;
-use veilwalk::internal::request::{Base, Request};
-use veilwalk::mechanism::{BlockLength, Epsilon, Radius, Unit};
-use veilwalk::{Design, Preset, Promise};
+use veilwalk::internal::request::{Base, CandidateChoice, Request, TrackChoice};
+use veilwalk::mechanism::{
+    BlockLength, CandidateKind, Candidates, Epsilon, LeastShare, Radius, Unit,
+};
+use veilwalk::{Design, Preset, Promise, Rational};
 
 use crate::error::{ParameterError, parameter_error};
 
@@ -44,15 +46,25 @@ pub(crate) fn promise(
     Ok(Promise { epsilon, unit })
 }
 
-/// What a user chose, in words; a mechanism that was read from a file has no name.
-#[derive(Debug)]
+/// What a user chose, in words; a mechanism that was read from a file has no name. A dict in Python.
+#[derive(Clone, Debug, FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
 pub(crate) struct Words {
-    pub(crate) name: Option<String>,
-    pub(crate) distance: Option<String>,
-    pub(crate) rule: Option<String>,
-    pub(crate) chain_weight: Option<String>,
-    pub(crate) calibrate: Option<String>,
+    name: Option<String>,
+    distance: Option<String>,
+    rule: Option<String>,
+    chain_weight: Option<String>,
+    calibrate: Option<String>,
+    candidates: Option<String>,
+    weights: Option<String>,
+    believed_from: Option<String>,
+    track: Option<String>,
+    typicality: Option<String>,
+    lag: Option<String>,
 }
+
+/// The most steps that an answer may wait.
+const LONGEST_LAG: u32 = 10_000;
 
 impl Words {
     /// What they ask for.
@@ -61,6 +73,16 @@ impl Words {
         let rule = parsed("rule", self.rule.as_deref())?;
         let chain_weight = parsed("chain_weight", self.chain_weight.as_deref())?;
         let calibration = parsed("calibrate", self.calibrate.as_deref())?;
+        let candidates = CandidateChoice {
+            kind: parsed("candidates", self.candidates.as_deref())?,
+            weights: parsed("weights", self.weights.as_deref())?,
+            least_share: parsed("believed_from", self.believed_from.as_deref())?,
+        };
+        let track = TrackChoice {
+            aim: parsed("track", self.track.as_deref())?,
+            gamma: parsed::<Rational>("typicality", self.typicality.as_deref())?,
+            lag: self.lag()?,
+        };
         let base = match self.name.as_deref() {
             Some("auto") => Base::Auto,
             Some(name) => {
@@ -73,17 +95,21 @@ impl Words {
                     distance: distance.unwrap_or(cell.distance),
                     rule: rule.unwrap_or(cell.rule),
                     chain_weight: chain_weight.unwrap_or(cell.chain_weight),
+                    candidates: tuned_candidates(candidates),
                 };
                 let request = Request::new(Base::Tuned(design), promise);
-                return Ok(Request { calibration, ..request });
+                return Ok(Request { calibration, track, ..request });
             }
         };
-        Ok(Request { base, promise, distance, rule, chain_weight, calibration, block: None })
+        let request = Request::new(base, promise);
+        Ok(Request { distance, rule, chain_weight, calibration, candidates, track, ..request })
     }
 
     /// The words that give a request again.
     pub(crate) fn of(request: &Request) -> Self {
         let Request { base, mut distance, mut rule, mut chain_weight, calibration, .. } = *request;
+        let CandidateChoice { mut kind, mut weights, mut least_share } = request.candidates;
+        let TrackChoice { aim, gamma, lag } = request.track;
         let name = match base {
             Base::Auto => Some("auto".to_owned()),
             Base::Preset(preset) => Some(preset.name().to_owned()),
@@ -91,6 +117,12 @@ impl Words {
                 distance = Some(design.distance);
                 rule = Some(design.rule);
                 chain_weight = Some(design.chain_weight);
+                kind = Some(CandidateKind::of(design.candidates));
+                (weights, least_share) = match design.candidates {
+                    Candidates::Moves => (None, None),
+                    Candidates::States(weights) => (Some(weights), None),
+                    Candidates::Believed(least_share) => (None, Some(least_share)),
+                };
                 None
             }
         };
@@ -100,7 +132,33 @@ impl Words {
             rule: rule.map(|rule| rule.to_string()),
             chain_weight: chain_weight.map(|weight| weight.to_string()),
             calibrate: calibration.map(|calibration| calibration.to_string()),
+            candidates: kind.map(|kind| kind.to_string()),
+            weights: weights.map(|weights| weights.to_string()),
+            believed_from: least_share.map(|share| share.to_string()),
+            track: aim.map(|aim| aim.to_string()),
+            typicality: gamma.map(|gamma| gamma.to_string()),
+            lag: lag.map(|lag| lag.to_string()),
         }
+    }
+
+    fn lag(&self) -> PyResult<Option<u32>> {
+        let Some(lag) = self.lag.as_deref() else { return Ok(None) };
+        match lag.parse() {
+            Ok(lag @ 0..=LONGEST_LAG) => Ok(Some(lag)),
+            _ => Err(ParameterError::new_err(format!(
+                "lag: {lag}; give a number of steps from 0 to {LONGEST_LAG}"
+            ))),
+        }
+    }
+}
+
+/// The candidates of a mechanism without a name.
+fn tuned_candidates(choice: CandidateChoice) -> Candidates {
+    let CandidateChoice { kind, weights, least_share } = choice;
+    match kind.unwrap_or(CandidateKind::Moves) {
+        CandidateKind::Moves => Candidates::Moves,
+        CandidateKind::States => Candidates::States(weights.unwrap_or_default()),
+        CandidateKind::Believed => Candidates::Believed(least_share.unwrap_or(LeastShare::TENTH)),
     }
 }
 

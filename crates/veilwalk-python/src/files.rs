@@ -8,11 +8,12 @@ use pyo3::prelude::*;
 use veilwalk::guarantee::{Cover, Price};
 use veilwalk::internal::mechanism::Budget;
 use veilwalk::internal::model::Certified;
-use veilwalk::internal::request::{Base, Made, Request};
+use veilwalk::internal::request::{Base, Made, Request, TrackChoice};
+use veilwalk::mechanism::Calibration;
 use veilwalk::random::SourceKind;
 use veilwalk::{ReleaseId, Start};
 use veilwalk_io::{
-    FinishedRelease, Manifest, MechanismFile, UnknownStates, count_release, hash_file,
+    FinishedRelease, Manifest, MechanismFile, UnknownStates, check_release, hash_file,
     verify_release, write_model,
 };
 use veilwalk_ledger::{Ledger, Limit, Terms, Window, is_ledger};
@@ -103,7 +104,11 @@ pub(crate) fn read_mechanism(py: Python<'_>, path: PathBuf, chain: &Chain) -> Py
         )));
     }
     let mut request = Request::new(Base::Tuned(design), promise);
-    request.calibration = Some(calibration);
+    // What is usual stays unsaid, so that it is the mechanism that arguments make: a private start goes by
+    // the theorem only if that was asked for.
+    request.calibration = (calibration != Calibration::default_for(design)).then_some(calibration);
+    let tracking = file.tracking().map_err(parameter_error)?;
+    request.track = tracking.map(TrackChoice::of).unwrap_or_default();
     let made = Mechanism::new(py, chain, request)?;
     let inner = made.made.mechanism.clone();
     interrupt::run(py, move |stop| {
@@ -148,6 +153,7 @@ impl Charge {
             Some(_) => Price::of(releasing),
         };
         let price = price.ok_or_else(|| parameter_error("the mechanism makes no promise"))?;
+        let price = price.starting(start);
         let release = release.map_or_else(ReleaseId::random, Ok);
         let release = release.map_err(|error| VeilwalkError::new_err(error.to_string()))?;
         let terms = Terms {
@@ -191,14 +197,14 @@ pub(crate) fn charge_ledger(
     budget: Option<&str>,
     window: Option<&str>,
     release_id: Option<&str>,
-    first_disclosed: bool,
+    start: &Bound<'_, PyAny>,
     block: Option<&str>,
     longest_walk: Option<u64>,
 ) -> PyResult<()> {
     let releasing = mechanism.releasing(py, block, longest_walk)?.mechanism;
     let release = release_id.map(str::parse::<ReleaseId>).transpose();
     let release = release.map_err(|error| parameter_error(format!("release_id: {error}")))?;
-    let start = if first_disclosed { Start::First } else { Start::Initial };
+    let start = mechanism.start(start)?;
     let asked = AskedCharge { path, budget, window, persons };
     let charge = Charge::new(mechanism, &releasing, release, start, asked)?;
     interrupt::run(py, move |_| {
@@ -286,7 +292,7 @@ pub(crate) fn write_manifest(
         mechanism.releasing(py, block, longest_walk)?;
     let model = mechanism.model().clone();
     interrupt::run(py, move |_| {
-        let counts = count_release(&path, model.chain(), &kept_columns, &start);
+        let counts = check_release(&path, &mechanism, &kept_columns, &start);
         let counts = counts.map_err(release_error)?;
         let hash = hash_file(&path).map_err(release_error)?;
         let manifest = Manifest::describing(FinishedRelease {

@@ -13,6 +13,9 @@ use crate::release::{Manner, release};
 /// After how many values Ctrl-C is looked for while a list is read.
 const LOOK: usize = 1 << 16;
 
+/// What comes back of walks: what was released and, under a mechanism that observes, what was observed.
+type Answer<'py, T> = (Bound<'py, T>, Option<Bound<'py, T>>);
+
 /// Releases walks, each a list or tuple of states. Every walk comes back in the kind it was given.
 #[pyfunction]
 pub(crate) fn release_lists<'py>(
@@ -22,7 +25,7 @@ pub(crate) fn release_lists<'py>(
     walks: &Bound<'py, PyAny>,
     names: Vec<String>,
     threads: Option<usize>,
-) -> PyResult<Bound<'py, PyList>> {
+) -> PyResult<Answer<'py, PyList>> {
     let manner = manner.clone();
     let integers = Naming::integers(states)?;
     let (labels, unknown) = (&*manner.labels, manner.unknown);
@@ -34,19 +37,20 @@ pub(crate) fn release_lists<'py>(
     }
     let (naming, mut states) = (read.naming.unwrap_or(Naming::Text), read.states);
     let values = manner.labels.python_values(py, naming)?;
-    let (states, bounds) = interrupt::run_with_threads(py, threads, move |stop| {
+    let (states, observed, bounds) = interrupt::run_with_threads(py, threads, move |stop| {
         admit(&manner, &names, &bounds, &states)?;
-        release(&manner, &|walk| names[walk].as_str().into(), &bounds, &mut states, stop)?;
-        Ok::<_, PyErr>((states, bounds))
+        let names = |walk: usize| names[walk].as_str().into();
+        let observed = release(&manner, &names, &bounds, &mut states, stop)?;
+        Ok::<_, PyErr>((states, observed, bounds))
     })?;
-    let released = bounds
-        .windows(2)
-        .map(|ends| {
+    let walks_of = |states: &[u32]| {
+        let walk = |ends: &[usize]| {
             let states = &states[ends[0]..ends[1]];
             PyList::new(py, states.iter().map(|&state| &values[state as usize]))
-        })
-        .collect::<PyResult<Vec<_>>>()?;
-    PyList::new(py, released)
+        };
+        PyList::new(py, bounds.windows(2).map(walk).collect::<PyResult<Vec<_>>>()?)
+    };
+    Ok((walks_of(&states)?, observed.as_deref().map(walks_of).transpose()?))
 }
 
 /// Lets walks of these names in, which lie between these bounds.
@@ -105,14 +109,14 @@ pub(crate) fn release_numbers<'py>(
     array: PyReadonlyArray1<'py, i64>,
     names: Vec<String>,
     threads: Option<usize>,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
+) -> PyResult<Answer<'py, PyArray1<i64>>> {
     let manner = manner.clone();
     let integers = Naming::integers(states)?;
     let values = manner.labels.released_integers(integers)?;
     let steps = array.len().checked_div(names.len()).unwrap_or(0);
     let reals = array.as_slice().map_err(|e| WalkError::new_err(e.to_string()))?.to_vec();
     let labels = manner.labels.clone();
-    let released = interrupt::run_with_threads(py, threads, move |stop| {
+    let (released, observed) = interrupt::run_with_threads(py, threads, move |stop| {
         let mut states = Vec::with_capacity(reals.len());
         for (place, &number) in reals.iter().enumerate() {
             match (labels.integer(integers, number), manner.unknown) {
@@ -130,8 +134,12 @@ pub(crate) fn release_numbers<'py>(
         let steps = states.len().checked_div(names.len()).unwrap_or(0);
         let bounds: Vec<usize> = (0..=names.len()).map(|walk| walk * steps).collect();
         admit(&manner, &names, &bounds, &states)?;
-        release(&manner, &|walk| names[walk].as_str().into(), &bounds, &mut states, stop)?;
-        Ok::<_, PyErr>(states.iter().map(|&state| values[state as usize]).collect::<Vec<i64>>())
+        let names = |walk: usize| names[walk].as_str().into();
+        let observed = release(&manner, &names, &bounds, &mut states, stop)?;
+        let numbers =
+            |states: Vec<u32>| states.iter().map(|&s| values[s as usize]).collect::<Vec<i64>>();
+        Ok::<_, PyErr>((numbers(states), observed.map(numbers)))
     })?;
-    Ok(PyArray1::from_vec(py, released))
+    let array = |numbers| PyArray1::from_vec(py, numbers);
+    Ok((array(released), observed.map(array)))
 }

@@ -7,9 +7,11 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use veilwalk::guarantee;
 use veilwalk::guarantee::{AuditPlan, Cover, Effort, Guarantee, Price, audit};
-use veilwalk::internal::guarantee::{StepSampler, audited_loss};
+use veilwalk::internal::guarantee::{Observed, StepSampler, audited_loss};
 use veilwalk::internal::request::{Made, Request};
-use veilwalk::mechanism::{BlockLength, Calibration, Unit};
+use veilwalk::mechanism::{
+    BlockLength, Calibration, CandidateKind, Candidates, Observation, Tracking, Unit, WeightsFound,
+};
 use veilwalk::{Model, Source, Start, StateId};
 
 use crate::chain::Chain;
@@ -37,6 +39,11 @@ impl Mechanism {
         *self.price.get_or_init(|| Price::of(&self.made.mechanism))
     }
 
+    /// How walks are made of observations, if they are.
+    fn tracking(&self) -> Option<Tracking> {
+        self.made.mechanism.observation().map(Observation::tracking)
+    }
+
     /// Makes what was chosen, which may take long.
     pub(crate) fn new(py: Python<'_>, chain: &Chain, request: Request) -> PyResult<Self> {
         // What does not go together is refused before distances are computed.
@@ -54,13 +61,13 @@ impl Mechanism {
 
     /// How released walks start.
     pub(crate) fn start(&self, how: &Bound<'_, PyAny>) -> PyResult<Start> {
-        match how.extract::<String>().as_deref() {
-            Ok("initial") => Ok(Start::Initial),
-            Ok("first") => Ok(Start::First),
-            _ => match self.labels.state(how, Naming::Integer) {
+        let word = how.extract::<String>().ok().and_then(|word| start_word(&word));
+        match word {
+            Some(start) => Ok(start),
+            None => match self.labels.state(how, Naming::Integer) {
                 Ok((state, _)) => Ok(Start::At(state)),
                 Err(why) => Err(parameter_error(format!(
-                    "start (\"initial\", \"first\" or a state): {why}"
+                    "start (\"private\", \"initial\", \"first\" or a state): {why}"
                 ))),
             },
         }
@@ -108,37 +115,21 @@ impl Mechanism {
     }
 }
 
-/// What a mechanism is made of, in words: name, ε, radius, substitutions, distance, rule, chain
-/// weight, calibration.
-type Arguments = (
-    Option<String>,
-    String,
-    Option<String>,
-    Option<u32>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-);
+/// What a mechanism is made of: ε, radius, substitutions, and what was chosen, in words.
+type Arguments = (String, Option<String>, Option<u32>, Words);
 
 #[pymethods]
 impl Mechanism {
     #[new]
-    #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn from_words(
         py: Python<'_>,
         chain: &Chain,
-        name: Option<String>,
         epsilon: &str,
         radius: Option<&str>,
         substitutions: Option<u64>,
-        distance: Option<String>,
-        rule: Option<String>,
-        chain_weight: Option<String>,
-        calibrate: Option<String>,
+        words: Words,
     ) -> PyResult<Self> {
         let promise = promise(epsilon, radius, substitutions)?;
-        let words = Words { name, distance, rule, chain_weight, calibrate };
         Self::new(py, chain, words.request(promise)?)
     }
 
@@ -151,17 +142,7 @@ impl Mechanism {
     /// What gives the same mechanism again, but for the chain.
     #[getter]
     fn arguments(&self) -> Arguments {
-        let words = Words::of(&self.request);
-        (
-            words.name,
-            self.epsilon(),
-            self.radius(),
-            self.substitutions(),
-            words.distance,
-            words.rule,
-            words.chain_weight,
-            words.calibrate,
-        )
+        (self.epsilon(), self.radius(), self.substitutions(), Words::of(&self.request))
     }
 
     /// The labels of the chain's states.
@@ -184,6 +165,57 @@ impl Mechanism {
     #[getter]
     fn chain_weight(&self) -> String {
         self.made.mechanism.design().chain_weight.to_string()
+    }
+
+    /// Which states can be drawn: `moves`, `states` or `believed`.
+    #[getter]
+    fn candidates(&self) -> &'static str {
+        CandidateKind::of(self.made.mechanism.design().candidates).name()
+    }
+
+    /// Whether what is drawn is an observation, which is released beside the walk made of it.
+    #[getter]
+    fn observes(&self) -> bool {
+        self.made.mechanism.design().observes()
+    }
+
+    /// The weights of all states that were asked for, where all can be drawn.
+    #[getter]
+    fn weights(&self) -> Option<&'static str> {
+        match self.made.mechanism.design().candidates {
+            Candidates::States(weights) => Some(weights.name()),
+            Candidates::Moves | Candidates::Believed(_) => None,
+        }
+    }
+
+    /// How these were found.
+    #[getter]
+    fn weights_found(&self) -> Option<&'static str> {
+        self.made.mechanism.observation()?.weights_found().map(WeightsFound::name)
+    }
+
+    /// From which share of the likeliest on a state is believed possible.
+    #[getter]
+    fn believed_from(&self) -> Option<String> {
+        match self.made.mechanism.design().candidates {
+            Candidates::Believed(share) => Some(share.to_string()),
+            Candidates::Moves | Candidates::States(_) => None,
+        }
+    }
+
+    #[getter]
+    fn track(&self) -> Option<&'static str> {
+        self.tracking().map(|tracking| tracking.aim.name())
+    }
+
+    #[getter]
+    fn typicality(&self) -> Option<String> {
+        self.tracking().map(|tracking| tracking.gamma.to_string())
+    }
+
+    #[getter]
+    fn lag(&self) -> Option<u32> {
+        self.tracking().map(|tracking| tracking.lag)
     }
 
     #[getter]
@@ -226,15 +258,25 @@ impl Mechanism {
         states.map(|state| self.made.mechanism.scale(state).eta().to_string()).collect()
     }
 
-    /// The name that the mechanism goes by in blocks.
-    fn block_name(&self) -> PyResult<String> {
+    /// The name that the mechanism goes by in blocks of this length. Which one `auto` takes depends on it.
+    fn block_name(
+        &self,
+        py: Python<'_>,
+        block: &str,
+        longest_walk: Option<u64>,
+    ) -> PyResult<String> {
+        Ok(self.releasing(py, Some(block), longest_walk)?.name)
+    }
+
+    /// Whether blocks are drawn by cells.
+    fn blocks_have_cells(&self) -> PyResult<bool> {
         let block = Some(BlockLength::Steps(NonZeroU32::MIN));
         let request = Request { block, ..self.request };
         let settled = request.settle(self.made.mechanism.model().chain());
-        Ok(settled.map_err(parameter_error)?.name)
+        Ok(settled.map_err(parameter_error)?.design.cells().is_some())
     }
 
-    /// The exact distribution of the next released state.
+    /// The exact distribution of what is drawn next.
     fn kernel(
         &self,
         previous: &Bound<'_, PyAny>,
@@ -243,7 +285,8 @@ impl Mechanism {
         let (previous, real) = (self.state("previous", previous)?, self.state("real", real)?);
         let chain = self.made.mechanism.model().chain();
         let kernel = self.made.mechanism.kernel(previous, real);
-        let labels = chain.successors(previous).iter().map(|&state| chain.label(state).to_owned());
+        let candidates = self.made.mechanism.candidates(previous);
+        let labels = candidates.iter().map(|&state| chain.label(state).to_owned());
         Ok(labels.zip(kernel).collect())
     }
 
@@ -278,6 +321,9 @@ impl Mechanism {
             let mut guarantee = guarantee.map_err(parameter_error)?;
             let mut answer = to_value(&guarantee)?;
             answer["mechanism"] = name.as_str().into();
+            if let Some(observation) = Observed::of(&mechanism) {
+                answer["observation"] = to_value(&observation)?;
+            }
             if mechanism.blocks().is_some() {
                 guarantee.mechanism = name;
             } else {
@@ -304,7 +350,11 @@ impl Mechanism {
                     })
                     .collect();
             }
-            Ok::<_, PyErr>((answer.to_string(), guarantee.to_string()))
+            let mut words = guarantee.to_string();
+            if let Some(paragraph) = Observed::of(&mechanism) {
+                words = format!("{}\n\n{paragraph}", words.trim_end());
+            }
+            Ok::<_, PyErr>((answer.to_string(), words))
         })
     }
 
@@ -363,6 +413,11 @@ impl Mechanism {
             )
         }))
     }
+}
+
+/// The start that a word stands for, if it is not a state.
+pub(crate) fn start_word(word: &str) -> Option<Start> {
+    Start::WORDS.iter().find(|(known, _)| *known == word).map(|&(_, start)| start)
 }
 
 /// Makes what was asked for, which may take long.

@@ -1,6 +1,7 @@
 //! Many walks at once, on all cores.
 //!
-//! Walks lie one after another in one list of states, which is overwritten by what is released. They
+//! Walks lie one after another in one list of states, which is overwritten by what is released. Where real
+//! states are observed, what was observed lies in a second list. They
 //! are dealt out in fixed batches. With a key or a seed every step has randomness of its own, so
 //! neither the batches nor the number of threads show in the release.
 
@@ -15,8 +16,8 @@ use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use veilwalk::error::ModelChanged;
 use veilwalk::mechanism::{BlockLength, Blocks};
-use veilwalk::random::{Forked, ReleaseId, Secret, SourceKind, Unavailable};
-use veilwalk::session::{PushError, Releaser};
+use veilwalk::random::{Forked, ReleaseId, Secret, SourceKind};
+use veilwalk::session::{OpenError, PushError, Released, Releaser};
 use veilwalk::{Start, StateId};
 use veilwalk_io::UnknownStates;
 
@@ -158,6 +159,12 @@ impl Manner {
         self.unknown == UnknownStates::Skip
     }
 
+    /// Whether what is drawn is an observation, which is released beside the walk made of it.
+    #[getter]
+    fn observes(&self) -> bool {
+        self.mechanism.design().observes()
+    }
+
     /// Whether every walk needs a name of its own: with a key, or to be charged.
     #[getter]
     fn needs_names(&self) -> bool {
@@ -169,7 +176,7 @@ impl Manner {
 pub(crate) type Names<'n> = dyn Fn(usize) -> Cow<'n, str> + Sync + 'n;
 
 impl Manner {
-    fn releaser(&self) -> Result<Releaser, Unavailable> {
+    fn releaser(&self) -> Result<Releaser, OpenError> {
         Releaser::new(self.mechanism.clone(), &self.source, self.start)
     }
 
@@ -183,6 +190,8 @@ impl Manner {
             Some(BlockLength::Whole { longest }) => Some(longest.get()),
             _ => None,
         };
+        // A first state that is drawn near the real one belongs to the block.
+        let before_the_block = usize::from(self.start != Start::Private);
         if longest.is_none() && self.charge.is_none() {
             return Ok(());
         }
@@ -191,7 +200,7 @@ impl Manner {
         let mut admitted = Vec::new();
         for (name, states) in walks {
             if let Some(longest) = longest
-                && states.len().saturating_sub(1) > longest as usize
+                && states.len().saturating_sub(before_the_block) > longest as usize
             {
                 let error = PushError::TooLong { longest };
                 return Err(NotReleased::Refused(name.into_owned(), error).into());
@@ -219,7 +228,7 @@ fn digest(releaser: &Releaser, name: &str, states: &[u32]) -> Option<[u8; 16]> {
 #[derive(Debug)]
 pub(crate) enum NotReleased {
     /// The operating system has no randomness.
-    Unavailable(Unavailable),
+    Open(OpenError),
     /// The process was forked on the way.
     Forked(Forked),
     /// A walk that is too long to be released as a whole.
@@ -233,7 +242,7 @@ pub(crate) enum NotReleased {
 impl From<NotReleased> for PyErr {
     fn from(error: NotReleased) -> Self {
         VeilwalkError::new_err(match error {
-            NotReleased::Unavailable(error) => error.to_string(),
+            NotReleased::Open(error) => error.to_string(),
             NotReleased::Forked(error) => error.to_string(),
             NotReleased::Refused(walk, error) => {
                 return WalkError::new_err(format!("walk {walk:?}: {error}; nothing was released"));
@@ -249,44 +258,59 @@ const BATCH: usize = 1 << 14;
 /// How many steps are taken before a request to stop is looked for.
 const PATIENCE: usize = 1 << 12;
 
-/// Replaces real walks by released ones. Walk `i` is `states[bounds[i]..bounds[i + 1]]`.
+/// Walks one after another that are released by one thread, and where what is observed of them goes.
+struct Batch<'a> {
+    walks: Range<usize>,
+    states: &'a mut [u32],
+    /// None under a mechanism that draws moves.
+    observed: Option<&'a mut [u32]>,
+}
+
+/// Replaces real walks by released ones. Walk `i` is `states[bounds[i]..bounds[i + 1]]`. Gives what was
+/// observed for each state, under a mechanism that draws observations.
 pub(crate) fn release(
     manner: &Manner,
     names: &Names<'_>,
     bounds: &[usize],
     states: &mut [u32],
     stop: &Stop,
-) -> Result<(), NotReleased> {
+) -> Result<Option<Vec<u32>>, NotReleased> {
     let walks = bounds.len() - 1;
+    // Made of zeros, not of the real states: whatever is not written to says nothing.
+    let mut observed = manner.mechanism.design().observes().then(|| vec![0; states.len()]);
     let mut batches = Vec::new();
-    let (mut first, mut rest) = (0, states);
+    let (mut first, mut rest, mut rest_observed) = (0, states, observed.as_deref_mut());
     while first < walks {
         let mut last = first + 1;
         while last < walks && bounds[last] - bounds[first] < BATCH {
             last += 1;
         }
-        let (batch, after) = rest.split_at_mut(bounds[last] - bounds[first]);
-        batches.push((first..last, batch));
-        (first, rest) = (last, after);
+        let length = bounds[last] - bounds[first];
+        let (states, after) = rest.split_at_mut(length);
+        let (observed, after_observed) =
+            rest_observed.map(|observed| observed.split_at_mut(length)).unzip();
+        batches.push(Batch { walks: first..last, states, observed });
+        (first, rest, rest_observed) = (last, after, after_observed);
     }
-    let release_batch = |(walks, states): (Range<usize>, &mut [u32])| {
-        let offset = bounds[walks.start];
-        let walks = walks.map(|walk| (walk, bounds[walk] - offset..bounds[walk + 1] - offset));
-        release_walks(manner.releaser()?, walks, names, states, stop)
-    };
+    let release_batch =
+        |batch: Batch<'_>| release_walks(manner.releaser()?, batch, bounds, names, stop);
     let model = manner.mechanism.model();
-    model.guarded(|| batches.into_par_iter().try_for_each(release_batch))
+    model.guarded(|| batches.into_par_iter().try_for_each(release_batch))?;
+    Ok(observed)
 }
 
 fn release_walks(
     mut releaser: Releaser,
-    walks: impl Iterator<Item = (usize, Range<usize>)>,
+    batch: Batch<'_>,
+    bounds: &[usize],
     names: &Names<'_>,
-    states: &mut [u32],
     stop: &Stop,
 ) -> Result<(), NotReleased> {
-    let mut released = Vec::new();
-    for (walk, range) in walks {
+    let Batch { walks, states, mut observed } = batch;
+    let offset = bounds[walks.start];
+    let mut released = Released::default();
+    for walk in walks {
+        let range = bounds[walk] - offset..bounds[walk + 1] - offset;
         let name = names(walk);
         let mut open = releaser.walk(&name);
         released.clear();
@@ -301,10 +325,17 @@ fn release_walks(
             })?;
         }
         releaser.finish(open, &mut released)?;
-        let places = states[range].iter_mut().zip(&released);
-        places.for_each(|(place, state)| *place = state.index() as u32);
+        overwrite(&mut states[range.clone()], &released.states);
+        if let Some(observed) = &mut observed {
+            overwrite(&mut observed[range], &released.observed);
+        }
     }
     Ok(())
+}
+
+fn overwrite(places: &mut [u32], states: &[StateId]) {
+    debug_assert_eq!(places.len(), states.len(), "every real state is answered");
+    places.iter_mut().zip(states).for_each(|(place, state)| *place = state.index() as u32);
 }
 
 impl From<ModelChanged> for NotReleased {
@@ -313,9 +344,9 @@ impl From<ModelChanged> for NotReleased {
     }
 }
 
-impl From<Unavailable> for NotReleased {
-    fn from(error: Unavailable) -> Self {
-        Self::Unavailable(error)
+impl From<OpenError> for NotReleased {
+    fn from(error: OpenError) -> Self {
+        Self::Open(error)
     }
 }
 

@@ -20,6 +20,13 @@ pub(crate) fn as_keyword(remedy: Remedy) -> &'static str {
         Remedy::Rule => "rule=",
         Remedy::ExactScale => "calibrate=\"exact\"",
         Remedy::Blocks => "block=",
+        Remedy::Distance => "distance=",
+        Remedy::ChainWeight => "chain_weight=",
+        Remedy::Candidates => "candidates=",
+        Remedy::Weights => "weights=",
+        Remedy::LeastShare => "believed_from=",
+        Remedy::Track => "track=, typicality= and lag=",
+        Remedy::Lag => "lag=",
         _ => "another argument (see help())",
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Session {
     values: Option<(Naming, Vec<Py<PyAny>>)>,
     /// How pushed states come, and so how those that wait are given back.
     naming: Option<Naming>,
+    /// What was observed for the states that were released last.
+    observed: Vec<Py<PyAny>>,
 }
 
 /// The release id in the bytes of a saved session, if its randomness was derived.
@@ -83,8 +85,31 @@ impl Session {
     /// The state that answers a real one.
     fn answer(&mut self, py: Python<'_>, real: StateId, naming: Naming) -> PyResult<Py<PyAny>> {
         self.check_naming(naming)?;
-        let released = self.open()?.release(real).map_err(session_error)?;
-        Ok(self.values(py, &[released], naming)?.remove(0))
+        let session = self.open()?;
+        let released = session.release(real).map_err(session_error)?;
+        let observed = session.observed().to_vec();
+        Ok(self.give(py, &[released], &observed, naming)?.remove(0))
+    }
+
+    /// Released states as values; keeps what was observed for them.
+    fn give(
+        &mut self,
+        py: Python<'_>,
+        released: &[StateId],
+        observed: &[StateId],
+        naming: Naming,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        self.observed = match observed {
+            [] => Vec::new(),
+            observed => self.values(py, observed, naming)?,
+        };
+        self.values(py, released, naming)
+    }
+
+    /// How states are given back where no real one tells: after a start that is blind, or a walk that was
+    /// taken up and ends.
+    fn usual_naming(&self) -> Naming {
+        if self.integers == Naming::Place { Naming::Place } else { Naming::Text }
     }
 
     /// Refuses integers that released states have no integer for.
@@ -95,16 +120,21 @@ impl Session {
         Ok(())
     }
 
-    /// Refuses to answer state by state where blocks are released.
-    fn refuse_blocks(&self) -> PyResult<()> {
-        match self.look()?.mechanism().blocks() {
-            None => Ok(()),
-            Some(blocks) => Err(SessionError::new_err(format!(
-                "{} are released together, so there may be no state to answer with; give every real \
-                 state to push(), and end the walk with finish()",
-                blocks.length()
-            ))),
-        }
+    /// Refuses to answer state by state where blocks are released, or answers come later.
+    fn refuse_to_wait(&self) -> PyResult<()> {
+        let mechanism = self.look()?.mechanism();
+        let lag = mechanism.observation().map_or(0, |observation| observation.tracking().lag);
+        let why = match mechanism.blocks() {
+            Some(blocks) => format!("{} are released together", blocks.length()),
+            None if lag > 0 => {
+                format!("with lag={lag} the answer to a state comes {lag} steps later")
+            }
+            None => return Ok(()),
+        };
+        Err(SessionError::new_err(format!(
+            "{why}, so there may be no state to answer with; give every real state to push(), and end the \
+             walk with finish()"
+        )))
     }
 }
 
@@ -146,13 +176,14 @@ impl Session {
             unknown: mechanism.labels.unknown_states_of_session(unknown_state)?,
             values: None,
             naming: None,
+            observed: Vec::new(),
         })
     }
 
     /// Releases the first state.
     #[pyo3(signature = (real=None))]
     fn start(&mut self, py: Python<'_>, real: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        self.refuse_blocks()?;
+        self.refuse_to_wait()?;
         if self.look()?.walk().released() > 0 {
             return Err(SessionError::new_err(
                 "the walk is under way; give its next real state to step()",
@@ -165,18 +196,23 @@ impl Session {
                     "with start=\"first\" the real first state is released: give it to start()",
                 ));
             }
+            None if self.start == Start::Private => {
+                return Err(SessionError::new_err(
+                    "with start=\"private\" the first state is drawn near the real one: give it to \
+                     start(), or make the session with start=\"initial\", which does not look at it",
+                ));
+            }
             None => None,
         };
-        // Unless it is released itself, the real first state is not looked at.
-        let default = if self.integers == Naming::Place { Naming::Place } else { Naming::Text };
-        let (real, naming) = given.unwrap_or((StateId::new(0), default));
+        // Otherwise the real first state is not looked at.
+        let (real, naming) = given.unwrap_or_else(|| (StateId::new(0), self.usual_naming()));
         self.answer(py, real, naming)
     }
 
     /// Releases the state that answers the next real one.
     fn step(&mut self, py: Python<'_>, real: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let (real, naming) = known_state(&self.labels, real, self.integers, self.unknown)?;
-        self.refuse_blocks()?;
+        self.refuse_to_wait()?;
         if self.look()?.walk().released() == 0 {
             return Err(SessionError::new_err(
                 "the walk has not started: start() releases its first state",
@@ -194,19 +230,28 @@ impl Session {
             ));
         }
         self.check_naming(naming)?;
-        let released = self.open()?.push(real).map_err(session_error)?.to_vec();
+        let session = self.open()?;
+        let released = session.push(real).map_err(session_error)?.to_vec();
+        let observed = session.observed().to_vec();
         self.naming = Some(naming);
-        self.values(py, &released, naming)
+        self.give(py, &released, &observed, naming)
     }
 
     /// The walk is over: releases the rest.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
         let session = self.session.take().ok_or_else(|| SessionError::new_err(CLOSED))?;
         let released = session.finish().map_err(session_error)?;
-        self.values(py, &released, self.naming.unwrap_or(Naming::Text))
+        let naming = self.naming.unwrap_or_else(|| self.usual_naming());
+        self.give(py, &released.states, &released.observed, naming)
     }
 
-    /// The session in about a hundred bytes, between two blocks.
+    /// What was observed for the states that were released last.
+    #[getter]
+    fn observed(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        self.observed.iter().map(|state| state.clone_ref(py)).collect()
+    }
+
+    /// The session in bytes, between two blocks: about a hundred, and what is believed of an observed walk.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.look()?.save().map_err(session_error)?;
         Ok(PyBytes::new(py, &bytes))
@@ -224,7 +269,7 @@ impl Session {
         Ok(self.look()?.walk().released())
     }
 
-    /// How many real states wait for their block to fill.
+    /// How many real states wait for their block to fill, or observations of them for the lag to pass.
     #[getter]
     fn waiting(&self) -> PyResult<usize> {
         Ok(self.look()?.walk().waiting())

@@ -73,8 +73,8 @@ fn read(chunks: &[ArrayRef], states: &States<'_>, column: &str) -> PyResult<Vec<
     Ok(all)
 }
 
-/// Releases a long table: the released states and, if the table has no steps, the numbers of the steps,
-/// row by row.
+/// Releases a long table: the released states; what was observed, under a mechanism that observes; and, if the
+/// table has no steps, the numbers of the steps. All of it row by row.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn release_long(
@@ -87,7 +87,7 @@ pub(crate) fn release_long(
     columns: (String, String, String),
     name: String,
     threads: Option<usize>,
-) -> PyResult<(PyChunkedArray, Option<PyChunkedArray>)> {
+) -> PyResult<(PyChunkedArray, Option<PyChunkedArray>, Option<PyChunkedArray>)> {
     let manner = manner.clone();
     let integers = Naming::integers(states)?;
     let columns = Columns { trajectory: columns.0, step: columns.1, state: columns.2 };
@@ -95,7 +95,7 @@ pub(crate) fn release_long(
     let step = step.map(chunked).transpose()?;
     let (chunks, field) = chunked(state)?;
     let labels = manner.labels.clone();
-    let (released, numbers) = interrupt::run_with_threads(py, threads, move |stop| {
+    let (released, observed, numbers) = interrupt::run_with_threads(py, threads, move |stop| {
         let rows: usize = chunks.iter().map(|chunk| chunk.len()).sum();
         if u32::try_from(rows).is_err() {
             return Err(VeilwalkError::new_err("more than 2^32 rows; release in parts"));
@@ -120,16 +120,19 @@ pub(crate) fn release_long(
         let names = |walk: usize| groups.names[walk].as_str().into();
         let walks = groups.bounds.windows(2).enumerate();
         manner.admit(walks.map(|(walk, ends)| (names(walk), &states[ends[0]..ends[1]])))?;
-        release(&manner, &names, &groups.bounds, &mut states, stop)?;
+        let observed = release(&manner, &names, &groups.bounds, &mut states, stop)?;
         let numbers = step.is_none().then(|| groups.step_numbers());
-        let states = groups.scatter(states);
-        let released = column.write(states).map_err(|e| of(&columns.state, &e))?;
-        Ok((released, numbers))
+        let written = |states| {
+            let states = groups.scatter(states);
+            column.write(states).map_err(|e| of(&columns.state, &e))
+        };
+        Ok((written(states)?, observed.map(written).transpose()?, numbers))
     })?;
     let numbers = numbers.map(|numbers| {
         one_chunk(Arc::new(PrimitiveArray::<Int64Type>::new(numbers.into(), None)), "step")
     });
-    Ok((one_chunk(released, "state")?, numbers.transpose()?))
+    let observed = observed.map(|observed| one_chunk(observed, "observed"));
+    Ok((one_chunk(released, "state")?, observed.transpose()?, numbers.transpose()?))
 }
 
 /// Which rows of a column have a state of the chain; nothing if all have. A missing value counts as one, so
@@ -159,7 +162,7 @@ fn one_chunk(array: ArrayRef, name: &str) -> PyResult<PyChunkedArray> {
     PyChunkedArray::try_new(vec![array], field)
 }
 
-/// Releases a column of lists, each a walk.
+/// Releases a column of lists, each a walk. Gives what was observed too, under a mechanism that observes.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn release_list_column(
@@ -170,7 +173,7 @@ pub(crate) fn release_list_column(
     column_name: String,
     names: Option<Vec<String>>,
     threads: Option<usize>,
-) -> PyResult<PyChunkedArray> {
+) -> PyResult<(PyChunkedArray, Option<PyChunkedArray>)> {
     let manner = manner.clone();
     let integers = Naming::integers(states)?;
     let (chunks, field) = chunked(column)?;
@@ -215,18 +218,29 @@ pub(crate) fn release_list_column(
             walks.map(move |(walk, ends)| (name(row + walk), &states[ends[0]..ends[1]]))
         }))?;
         let mut written = Vec::with_capacity(read.len());
+        let mut written_observed = manner.mechanism.design().observes().then(Vec::new);
         for (chunk, lists, mut states, row) in read {
-            release(&manner, &|walk| name(row + walk), &lists.bounds, &mut states, stop)?;
-            let values = column.write(states).map_err(|e| of(&column_name, &e))?;
-            let released = lists.with_values(chunk.data_type(), values);
-            let released = released.map_err(|e| of(&column_name, &e.to_string()))?;
-            written.push(released);
+            let names = |walk| name(row + walk);
+            let observed = release(&manner, &names, &lists.bounds, &mut states, stop)?;
+            let in_lists = |states| {
+                let values = column.write(states).map_err(|e| of(&column_name, &e))?;
+                let lists = lists.with_values(chunk.data_type(), values);
+                lists.map_err(|e| of(&column_name, &e.to_string()))
+            };
+            written.push(in_lists(states)?);
+            if let (Some(written), Some(observed)) = (&mut written_observed, observed) {
+                written.push(in_lists(observed)?);
+            }
         }
-        Ok((written, field))
+        Ok((written, written_observed, field))
     };
-    let (written, field) = interrupt::run_with_threads(py, threads, work)?;
-    let kind = written.first().map_or(field.data_type(), |array| array.data_type()).clone();
-    PyChunkedArray::try_new(written, Arc::new(Field::new(field.name(), kind, true)))
+    let (written, observed, field) = interrupt::run_with_threads(py, threads, work)?;
+    let chunked = |written: Vec<ArrayRef>, name: &str| {
+        let kind = written.first().map_or(field.data_type(), |array| array.data_type()).clone();
+        PyChunkedArray::try_new(written, Arc::new(Field::new(name, kind, true)))
+    };
+    let observed = observed.map(|observed| chunked(observed, "observed")).transpose()?;
+    Ok((chunked(written, field.name())?, observed))
 }
 
 /// The processor's seconds of this process so far, by Python's clock.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use veilwalk::CacheSize;
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::Grid;
-use veilwalk::session::Releaser;
+use veilwalk::session::{Released, Releaser};
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Source, Start};
 
 const WALKS: usize = 200;
@@ -59,7 +59,7 @@ fn steps(model: Arc<Model>, cache: CacheSize, made: Duration, ready: Duration) {
     let key = randomness.walk(b"real");
     let words = randomness.at(&key, 0, None);
     let (mut times, mut seen, mut wrong) = (Vec::new(), Vec::new(), 0usize);
-    let mut released = Vec::new();
+    let mut released = Released::default();
     for number in 0..WALKS {
         let mut walk = releaser.walk(&number.to_string());
         for real in own.walk(Origin::Initial, STEPS - 1, words) {
@@ -69,7 +69,7 @@ fn steps(model: Arc<Model>, cache: CacheSize, made: Duration, ready: Duration) {
             releaser.push(&mut walk, real, &mut released).expect("one process");
             times.push(started.elapsed());
             seen.push(searches.states_seen() - before);
-            wrong += usize::from(released != [real]);
+            wrong += usize::from(released.states != [real]);
         }
     }
     times.sort_unstable();

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let design = mechanism.parse::<Preset>()?.design();
     let mechanism = Arc::new(Mechanism::new(model.clone(), design, promise)?);
     let source = Source::keyed(Secret::new(key.as_bytes())?, id.parse()?);
-    let mut session = Session::new(mechanism, &source, Start::Initial, name)?;
+    let mut session = Session::new(mechanism, &source, Start::Private, name)?;
     for state in walk {
         let released = session.release(model.chain().require(state)?)?;
         println!("{}", model.chain().label(released));

@@ -24,7 +24,9 @@ pub mod chain {
     pub use crate::chain::state_labels::StateLabels;
 }
 pub mod compare {
-    pub use crate::analysis::compare::{Basis, Measured, Purpose, Row, WatchEach};
+    pub use crate::analysis::compare::{
+        Basis, Measured, Purpose, Row, Simulated, StandardErrors, WatchEach,
+    };
 }
 pub mod cover {
     pub use crate::guarantee::cover::{
@@ -54,6 +56,7 @@ pub mod guarantee {
     pub use crate::guarantee::certificate::{CertificateError, ModelError, check_certificate};
     pub use crate::guarantee::cover::{ClosestStates, EmptyGuarantee, SuggestedRadii};
     pub use crate::guarantee::loss::{Coverage, FigureKind, Losses, Summary, Worst, audited_loss};
+    pub use crate::guarantee::observed::Observed;
 }
 pub mod joint {
     pub use crate::analysis::joint::{JointChain, JointLaw, KernelMemory};
@@ -78,7 +81,7 @@ pub mod nats {
     pub use crate::nats::in_nats;
 }
 pub mod plan {
-    pub use crate::analysis::block_plan::affordable_walks;
+    pub use crate::analysis::block_plan::{affordable_tracked_walks, affordable_walks};
     pub use crate::analysis::plan::{
         Bounds, ErrorFigures, LeftOut, MixingFigures, TypicalFigure, Typicality, WithNote,
     };
@@ -98,10 +101,13 @@ pub mod report {
     pub use crate::guarantee::step_losses::{LossFigures, LossPerNat, WalkFigures, WorstCase};
 }
 pub mod request {
-    pub use crate::request::{Base, Made, Request, RequestError, Settled};
+    pub use crate::request::{
+        Base, CandidateChoice, Made, Request, RequestError, Settled, TrackChoice,
+    };
 }
 pub mod session {
     pub use crate::session::digest::{Digest, WalkDigest};
+    pub use crate::session::follower::{log_law_of_observations, observe_once};
 }
 pub mod simulate {
     pub use crate::analysis::simulate::{
@@ -113,7 +119,7 @@ pub mod storage {
     pub use crate::storage::Storage;
 }
 pub mod tune {
-    pub use crate::analysis::tune::{Evaluated, TuneFigures, WalksFrom, Weights};
+    pub use crate::analysis::tune::{Delay, Evaluated, Simulated, TuneFigures, WalksFrom, Weights};
 }
 pub mod typical {
     pub use crate::analysis::typical::{Spending, TypicalEnclosure, of_given_walk, of_own_walks};

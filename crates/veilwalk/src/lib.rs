@@ -16,7 +16,7 @@
 //! let mechanism = Arc::new(Mechanism::new(model.clone(), Preset::Sharp.design(), promise)?);
 //!
 //! // The real walk comes in, the private one goes out.
-//! let mut session = Session::new(mechanism, &Source::system(), Start::Initial, "firm 12")?;
+//! let mut session = Session::new(mechanism, &Source::system(), Start::Private, "firm 12")?;
 //! let real = model.chain().require("Caa")?;
 //! let released = session.release(real)?;
 //! # let _ = released;
@@ -53,6 +53,7 @@
 #![cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for saved sessions only"))]
 
 pub mod analysis;
+mod belief;
 pub mod chain;
 mod distance;
 pub mod error;

@@ -162,6 +162,17 @@ impl Rational {
         Self::new((value * UNITS as f64).ceil() as u64, UNITS)
     }
 
+    /// A fraction at most as large as this double, and below it by less than 2⁻³²; `None` if it is
+    /// negative, not a number, or above 10⁶.
+    #[must_use]
+    pub(crate) fn at_most(value: f64) -> Option<Self> {
+        const UNITS: u64 = 1 << 32;
+        if !(0.0..=1e6).contains(&value) {
+            return None;
+        }
+        Self::new((value * UNITS as f64).floor() as u64, UNITS)
+    }
+
     /// The largest fraction at most `numerator / denominator` whose parts are below 2³².
     ///
     /// Exact where the reduced parts fit. Otherwise rounded down: to a multiple of 2⁻³¹, or

@@ -46,6 +46,20 @@ pub enum Remedy {
     ExactScale,
     /// Release in blocks.
     Blocks,
+    /// The distance.
+    Distance,
+    /// The chain weight.
+    ChainWeight,
+    /// Which states can be drawn.
+    Candidates,
+    /// The weights of all states.
+    Weights,
+    /// From which share on a state is believed possible.
+    LeastShare,
+    /// How a walk is made of observations.
+    Track,
+    /// Answer later, with more observations.
+    Lag,
 }
 
 static WORDS: OnceLock<fn(Remedy) -> &'static str> = OnceLock::new();
@@ -84,6 +98,13 @@ impl Remedy {
             Self::Rule => "the rule",
             Self::ExactScale => "Calibration::Exact",
             Self::Blocks => "a block length",
+            Self::Distance => "the distance",
+            Self::ChainWeight => "the chain weight",
+            Self::Candidates => "Candidates",
+            Self::Weights => "StateWeights",
+            Self::LeastShare => "LeastShare",
+            Self::Track => "Tracking",
+            Self::Lag => "a lag",
         }
     }
 }

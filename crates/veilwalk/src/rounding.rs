@@ -165,8 +165,7 @@ mod tests {
         for (states, eta) in [(2, "0.3"), (7, "1"), (40, "0.05"), (40, "3"), (260, "0.01")] {
             let model = Arc::new(Model::new(dense_chain(states)).unwrap());
             for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
-                let design =
-                    Design { distance: Distance::Directed, rule, chain_weight: ChainWeight::HALF };
+                let design = Design::of_moves(Distance::Directed, rule, ChainWeight::HALF);
                 let mechanism =
                     Mechanism::with_scale(model.clone(), design, eta.parse().unwrap()).unwrap();
                 let (z, x) = (StateId::new(0), StateId::new(states / 2));

@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 pub struct StateId(u32);
 
 impl StateId {
+    /// The place of no state: a chain has fewer.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
     /// The state at this place.
     ///
     /// # Panics

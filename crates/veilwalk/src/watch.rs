@@ -18,6 +18,8 @@ pub enum Stage {
     Cells,
     /// Scales are calibrated.
     Scales,
+    /// Public weights of the states are looked for.
+    Weights,
     /// Losses of pairs of states are compared.
     Losses,
     /// States that have an alternative are counted.
@@ -55,6 +57,7 @@ impl fmt::Display for Stage {
         f.pad(match self {
             Self::Cells => "cells",
             Self::Scales => "calibrating",
+            Self::Weights => "weights",
             Self::Losses => "comparing states",
             Self::Cover => "cover",
             Self::Checks => "checks",

@@ -95,7 +95,7 @@ fn a_counterexample_to_the_published_lemma() {
 #[test]
 fn the_lemma_speaks_of_directed_distances_only() {
     let model = credit();
-    for name in Preset::ALL {
+    for name in Preset::OF_MOVES {
         let mechanism = preset(&model, name, "1", "1");
         let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let report = Drift::new(&joint, &unwatched).unwrap().report();

@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn the_corrected_error_bound_is_never_below_the_probability(
         chain in random_chain(12),
-        name in proptest::sample::select(Preset::ALL.to_vec()),
+        name in proptest::sample::select(Preset::OF_MOVES.to_vec()),
         epsilon in proptest::sample::select(vec!["0.1", "1", "3", "10"]),
         together: bool,
     ) {
@@ -273,7 +273,7 @@ fn enclosed_and_simulated_agree_on_own_walks() {
     let model = credit();
     let origin = Origin::At(state(&model, "Baa"));
     let (steps, etas) = (50, [0.1, 0.3, 1.0, 2.0]);
-    for name in Preset::ALL {
+    for name in Preset::OF_MOVES {
         let mechanism = preset(&model, name, "1", "1");
         let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let real = RealWalks::Own { origin, steps };

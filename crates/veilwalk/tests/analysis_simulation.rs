@@ -58,7 +58,7 @@ fn own_walks(origin: Origin, start: Start, walks: u64) -> Simulation<'static> {
 }
 
 fn check(model: &Arc<Model>, walks: u64) {
-    for name in Preset::ALL {
+    for name in Preset::OF_MOVES {
         let mechanism = preset(model, name, "1", "1");
         let joint = JointChain::new(&mechanism, KernelMemory::default(), &unwatched).unwrap();
         let starts =
@@ -91,7 +91,7 @@ fn exact_and_simulated_agree_on_two_hundred_states() {
 fn exact_and_simulated_agree_for_one_walk() {
     let model = credit();
     let real: Vec<StateId> = [4, 4, 5, 5, 6, 7, 7, 6, 8, 8, 7].map(StateId::new).into();
-    for name in Preset::ALL {
+    for name in Preset::OF_MOVES {
         let mechanism = preset(&model, name, "1", "1");
         for start in [Start::First, Start::Initial, Start::At(StateId::new(0))] {
             let exact = given_walk::utility(&mechanism, &real, start, &LEVELS, &unwatched).unwrap();

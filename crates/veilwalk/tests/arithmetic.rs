@@ -73,10 +73,10 @@ fn design() -> impl Strategy<Value = Design> {
         (0..=1_000_000_000u64, 1..=1_000_000u64)
     ];
     prop_oneof![
-        proptest::sample::select(Preset::ALL.to_vec()).prop_map(Preset::design),
+        proptest::sample::select(Preset::OF_MOVES.to_vec()).prop_map(Preset::design),
         (distance, rule, weight).prop_map(|((_, distance), (_, rule), (n, d))| {
             let chain_weight = ChainWeight::new(Rational::new(n, d).unwrap()).unwrap();
-            Design { distance, rule, chain_weight }
+            Design::of_moves(distance, rule, chain_weight)
         }),
     ]
 }
@@ -500,7 +500,7 @@ fn parameters_that_once_overflowed() {
         (text(all, 1), text(all, 1)),
     ] {
         let promise = Promise::within_radius(epsilon.parse().unwrap(), radius.parse().unwrap());
-        for preset in Preset::ALL {
+        for preset in Preset::OF_MOVES {
             let design = preset.design();
             if let Ok(mechanism) = Mechanism::new(model.clone(), design, promise) {
                 let most = allowed(model, design, promise).unwrap();

@@ -263,7 +263,7 @@ fn the_most_unlikely_block_is_still_released() {
         &blocks,
         ids[0],
         &reals,
-        randomness.at_block(&key, 1, ids[0], &reals),
+        randomness.at_block(&key, 1, Some(ids[0]), &reals),
         &mut Workspace::default(),
     );
     assert_eq!(released.len(), reals.len());

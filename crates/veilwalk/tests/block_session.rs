@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use common::{blocks, credit, exponential, radius};
 use veilwalk::mechanism::{BlockLength, Blocks};
-use veilwalk::session::{PushError, Releaser, ReplayError, ResumeError, UnfilledBlock, Walk};
+use veilwalk::session::{
+    PushError, Released, Releaser, ReplayError, ResumeError, UnfilledBlock, Walk,
+};
 use veilwalk::{Distance, Mechanism, ReleaseId, Secret, Session, Source, Start, StateId};
 
 fn keyed() -> Source {
@@ -60,8 +62,8 @@ fn sessions_release_a_block_when_it_is_full_and_the_rest_at_the_end() {
         assert_eq!(whole.len(), real.len());
         assert!(whole.windows(2).all(|pair| model.chain().allows(pair[0], pair[1])));
         let mut releaser = Releaser::new(blocks.clone(), &source, Start::Initial).unwrap();
-        assert_eq!(releaser.release("w", &real).unwrap(), whole);
-        assert_ne!(releaser.release("v", &real).unwrap(), whole);
+        assert_eq!(releaser.release("w", &real).unwrap().states, whole);
+        assert_ne!(releaser.release("v", &real).unwrap().states, whole);
         all.push(whole);
     }
     assert_ne!(all[1], all[2]);
@@ -87,8 +89,8 @@ fn what_a_session_does_not_take_leaves_it_where_it_was() {
     assert_eq!(session.finish().unwrap().len(), 2);
     let mut releaser = Releaser::new(blocks, &source, Start::First).unwrap();
     assert_eq!(releaser.release("w", &[x; 4]), Err(PushError::TooLong { longest: 2 }));
-    assert_eq!(releaser.release("w", &[]), Ok(vec![]));
-    assert_eq!(releaser.release("w", &[x]), Ok(vec![x]));
+    assert_eq!(releaser.release("w", &[]).unwrap().states, []);
+    assert_eq!(releaser.release("w", &[x]).unwrap().states, [x]);
 }
 
 #[test]
@@ -109,7 +111,7 @@ fn walks_that_alternate_are_released_as_if_each_were_alone() {
         let mut walks: Vec<Walk> = names.iter().map(|name| releaser.walk(name)).collect();
         let mut released = vec![Vec::new(); names.len()];
         // One buffer for all, as someone would have who writes what comes out at once.
-        let mut out = Vec::new();
+        let mut out = Released::default();
         for t in 0..30 {
             for (i, walk) in walks.iter_mut().enumerate().filter(|(i, _)| t % (i + 1) == 0) {
                 let before = out.len();
@@ -126,7 +128,11 @@ fn walks_that_alternate_are_released_as_if_each_were_alone() {
         }
         for (i, name) in names.iter().enumerate() {
             let reals: Vec<_> = (0..30).step_by(i + 1).map(|t| real(t + i)).collect();
-            assert_eq!(released[i], new().release(name, &reals).unwrap(), "{length}, {name}");
+            assert_eq!(
+                released[i],
+                new().release(name, &reals).unwrap().states,
+                "{length}, {name}"
+            );
         }
     }
 }
@@ -138,7 +144,7 @@ fn a_resumed_session_goes_on_as_if_never_stopped() {
         let most = blocks.blocks().map(Blocks::length).unwrap().most_steps().get() as usize;
         let reals: Vec<_> = (0..24).map(real).collect();
         let mut releaser = Releaser::new(blocks.clone(), &keyed(), Start::Initial).unwrap();
-        let expected = releaser.release("w", &reals).unwrap();
+        let expected = releaser.release("w", &reals).unwrap().states;
         let mut session = Session::new(blocks.clone(), &keyed(), Start::Initial, "w").unwrap();
         let mut released = Vec::new();
         for (t, &real) in reals.iter().enumerate() {
@@ -209,7 +215,7 @@ fn a_walk_that_comes_again_is_compared_with_the_record() {
         Session::replay(five.clone(), source, Start::First, "w", &bytes, reals)
     };
     let (mut again, repeated) = replay(&keyed(), &reals).unwrap();
-    assert_eq!(repeated, released);
+    assert_eq!(repeated.states, released);
     for t in 16..21 {
         assert_eq!(again.push(real(t)).unwrap(), session.push(real(t)).unwrap());
     }

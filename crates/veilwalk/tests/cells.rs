@@ -20,10 +20,8 @@ fn designs() -> impl Strategy<Value = Design> {
     let distance = prop_oneof![Just(Distance::Cell), Just(Distance::CellSymmetric)];
     let rule = prop_oneof![Just(Rule::Exponential), Just(Rule::PermuteAndFlip)];
     let weight = prop_oneof![2 => Just("0"), 1 => Just("0.5")];
-    (distance, rule, weight).prop_map(|(distance, rule, weight)| Design {
-        distance,
-        rule,
-        chain_weight: weight.parse::<ChainWeight>().unwrap(),
+    (distance, rule, weight).prop_map(|(distance, rule, weight)| {
+        Design::of_moves(distance, rule, weight.parse::<ChainWeight>().unwrap())
     })
 }
 

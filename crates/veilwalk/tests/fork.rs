@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{blocks, credit, exponential, preset, radius};
 use veilwalk::random::Forked;
-use veilwalk::session::{PushError, Releaser};
+use veilwalk::session::{PushError, Released, Releaser};
 use veilwalk::{Distance, Preset, ReleaseId, Secret, Session, Source, Start, StateId};
 
 /// What a child of a fork finds: one bit for each thing that is as it should be.
@@ -53,7 +53,8 @@ fn a_forked_child_is_refused_until_it_opens_its_own() {
         let mut bits = 0;
         bits |= u8::from(session.release(real) == Err(PushError::Forked(Forked)));
         bits |= u8::from(
-            releaser.push(&mut walk, real, &mut Vec::new()) == Err(PushError::Forked(Forked)),
+            releaser.push(&mut walk, real, &mut Released::default())
+                == Err(PushError::Forked(Forked)),
         ) << 1;
         bits |= u8::from(block_session.push(real) == Err(PushError::Forked(Forked))) << 2;
         let whole = block_releaser.release("w", &[real; 3]);

@@ -44,7 +44,7 @@ fn designs() -> Vec<Design> {
     for &(_, distance) in Distance::NAMES {
         for &(_, rule) in Rule::NAMES {
             for chain_weight in [ChainWeight::ZERO, ChainWeight::HALF] {
-                designs.push(Design { distance, rule, chain_weight });
+                designs.push(Design::of_moves(distance, rule, chain_weight));
             }
         }
     }
@@ -78,7 +78,7 @@ fn known_losses_on_the_credit_chain() {
 #[test]
 fn the_audit_is_the_definition() {
     let model = credit();
-    for name in Preset::ALL {
+    for name in Preset::OF_MOVES {
         let mechanism = preset(&model, name, "2", "3.5");
         let losses = all(&mechanism);
         let states = || model.chain().states();
@@ -135,7 +135,7 @@ fn many_pairs_at_once_are_one_pair_at_a_time() {
 fn transitions_bound_all_pairs() {
     for chain in [Chain::credit(), Chain::downtown()] {
         let model = Arc::new(Model::new(chain).unwrap());
-        for name in Preset::ALL {
+        for name in Preset::OF_MOVES {
             let mechanism = preset(&model, name, "1", "3.5");
             let exact = all(&mechanism);
             let bound = audited_loss(&mechanism, Effort::LEAST, &unwatched).unwrap();
@@ -494,7 +494,7 @@ fn a_single_state() {
     let only = builder.state("only");
     builder.transition(only, only, 1.0).unwrap();
     let model = Arc::new(Model::new(builder.build(Default::default()).unwrap().0).unwrap());
-    for name in Preset::ALL {
+    for name in Preset::OF_MOVES {
         let mechanism = preset(&model, name, "1", "1");
         let report = guarantee(&mechanism);
         assert!(

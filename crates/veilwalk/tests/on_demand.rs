@@ -117,7 +117,7 @@ fn released(model: &Arc<Model>, preset: Preset, name: &str, walk: &[StateId]) ->
     let mechanism = Mechanism::new(model.clone(), preset.design(), promise).unwrap();
     let source = Source::keyed(Secret::new(&[7; 32]).unwrap(), ReleaseId::from_bytes([1; 16]));
     let mut releaser = Releaser::new(Arc::new(mechanism), &source, Start::Initial).unwrap();
-    releaser.release(name, walk).unwrap()
+    releaser.release(name, walk).unwrap().states
 }
 
 /// A table is looked at rounded first, and searches give exact distances only: with many candidates
@@ -137,7 +137,7 @@ fn rounded_distances_release_what_exact_ones_do() {
                 let mechanism = Mechanism::new(model.clone(), design, promise).unwrap();
                 let mut releaser =
                     Releaser::new(Arc::new(mechanism), &Source::seeded(3), Start::Initial).unwrap();
-                releaser.release("w", &walk).unwrap()
+                releaser.release("w", &walk).unwrap().states
             });
             assert_eq!(released[0], released[1], "{design}, epsilon {epsilon}");
         }

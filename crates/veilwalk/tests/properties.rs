@@ -82,7 +82,7 @@ proptest! {
         epsilon in prop_oneof![Just("0.1"), Just("1"), Just("8")],
     ) {
         let model = Arc::new(Model::new(chain).unwrap());
-        let design = Design { distance, rule, chain_weight: weight.parse::<ChainWeight>().unwrap() };
+        let design = Design::of_moves(distance, rule, weight.parse::<ChainWeight>().unwrap());
         let epsilon_value: f64 = epsilon.parse().unwrap();
         let units = [
             Unit::Radius("2.5".parse().unwrap()),

@@ -30,7 +30,7 @@ fn released(
 ) -> Vec<StateId> {
     let mut releaser = Releaser::new(Arc::new(mechanism), &source(), start).unwrap();
     let reals: Vec<_> = reals.map(StateId::new).collect();
-    releaser.release("pinned", &reals).unwrap()
+    releaser.release("pinned", &reals).unwrap().states
 }
 
 /// Every path, with a name and what it releases.
@@ -40,7 +40,7 @@ fn paths() -> Vec<(String, String)> {
     let ratings = || (0..24).map(|t| t * 5 % 9);
     // Up to nine candidates; every preset, so both rules, both kinds of cells, with and without chain
     // weight.
-    for name in Preset::ALL {
+    for name in Preset::OF_MOVES {
         for epsilon in ["0.3", "5"] {
             let mechanism = preset(&model, name, epsilon, "3.5");
             let states = released(mechanism, Start::First, ratings());
@@ -49,7 +49,7 @@ fn paths() -> Vec<(String, String)> {
     }
     for distance in [Distance::Directed, Distance::Symmetric, Distance::Hamming, Distance::Cell] {
         for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
-            let design = Design { distance, rule, chain_weight: "0.25".parse().unwrap() };
+            let design = Design::of_moves(distance, rule, "0.25".parse().unwrap());
             let mechanism = Mechanism::new(model.clone(), design, radius("2", "3.5")).unwrap();
             let states = released(mechanism, Start::First, ratings());
             found.push((design.to_string(), text(&states, "")));
@@ -88,7 +88,7 @@ fn paths() -> Vec<(String, String)> {
             let design = exponential(distance, "0.5");
             let blocks = blocks(&model, design, radius("1", "3.5"), length);
             let mut releaser = Releaser::new(Arc::new(blocks), &source(), Start::Initial).unwrap();
-            let states = releaser.release("pinned", &reals).unwrap();
+            let states = releaser.release("pinned", &reals).unwrap().states;
             found.push((format!("blocks of {length}, {distance}"), text(&states, "")));
         }
     }
@@ -97,8 +97,22 @@ fn paths() -> Vec<(String, String)> {
     let wide = Arc::new(blocks(&table, design, radius("3", "1"), "6"));
     let mut releaser = Releaser::new(wide, &source(), Start::Initial).unwrap();
     let reals: Vec<_> = (0..13).map(|t| StateId::new(t * 9)).collect();
-    let states = releaser.release("pinned", &reals).unwrap();
+    let states = releaser.release("pinned", &reals).unwrap().states;
     found.push(("blocks of 6, 60 candidates".to_owned(), text(&states, " ")));
+    // Private starts: one for every real first state, and those of blocks.
+    for name in [Preset::Sharp, Preset::Cell, Preset::Chen] {
+        let mechanism = Arc::new(preset(&model, name, "2", "3.5"));
+        let mut releaser = Releaser::new(mechanism, &source(), Start::Private).unwrap();
+        let first = |x: usize| releaser.release("pinned", &[StateId::new(x % 9)]).unwrap()[0];
+        let states: Vec<_> = (0..9).map(first).collect();
+        found.push((format!("private start, {name}"), text(&states, "")));
+    }
+    for length in ["5", "all"] {
+        let design = exponential(Distance::Symmetric, "0.5");
+        let states =
+            released(blocks(&model, design, radius("3", "3.5"), length), Start::Private, ratings());
+        found.push((format!("private start, blocks of {length}"), text(&states, "")));
+    }
     found
 }
 
@@ -191,4 +205,9 @@ const PINS: &[(&str, &str)] = &[
     ("blocks of 5, cell", "111111444444444544557777"),
     ("blocks of all, cell", "887744344445555455555544"),
     ("blocks of 6, 60 candidates", "71 21 102 27 36 45 54 83 72 81 48 99 108"),
+    ("private start, sharp", "012345678"),
+    ("private start, cell", "013345778"),
+    ("private start, chen", "080215878"),
+    ("private start, blocks of 5", "333325363333666344456666"),
+    ("private start, blocks of all", "555544443345667644224455"),
 ];

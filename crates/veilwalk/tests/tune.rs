@@ -9,7 +9,7 @@ use common::{credit, state};
 use veilwalk::analysis::Origin;
 use veilwalk::analysis::{Aim, Question, TuneError, tune};
 use veilwalk::internal::joint::{JointChain, KernelMemory};
-use veilwalk::internal::tune::WalksFrom;
+use veilwalk::internal::tune::{Evaluated, WalksFrom};
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start, unwatched};
 
 fn promises(radius: &str) -> Vec<Promise> {
@@ -29,13 +29,22 @@ fn the_winner_is_never_worse_than_the_paper_or_any_other() {
                 let aim: Aim = aim.parse().unwrap();
                 let question = Question { steps: 30, ..Question::new(promise, aim) };
                 let ranking = tune(&model, question, &unwatched).unwrap();
-                assert_eq!(ranking.members.len() + ranking.impossible.len(), 40);
+                assert_eq!(ranking.members.len() + ranking.impossible.len(), 44);
                 let winner = ranking.winner();
                 assert!(
                     winner.score <= ranking.of(Preset::Paper).unwrap().score,
                     "{aim} {promise}"
                 );
-                assert!(ranking.members.iter().all(|m| winner.score <= m.score + 1e-12));
+                // What is simulated may be ahead by chance.
+                let ahead = |m: &Evaluated| match m.simulated {
+                    Some(simulated) => {
+                        2.0 * aim.score(&simulated.standard_errors, &simulated.standard_errors)
+                    }
+                    None => 1e-12,
+                };
+                assert!(ranking.members.iter().all(|m| winner.score <= m.score + ahead(m)));
+                let exact = ranking.members.iter().filter(|m| m.simulated.is_none());
+                assert_eq!(exact.count() + ranking.impossible.len(), 40);
                 let figure = match aim {
                     Aim::Closeness => winner.figures.mean_distance_nats,
                     Aim::WrongStates => winner.figures.wrong_state_share,

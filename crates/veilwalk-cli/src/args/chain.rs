@@ -303,20 +303,20 @@ pub(crate) fn state(chain: &Chain, flag: &str, label: &str) -> Result<StateId> {
 
 /// How released walks start, as `--start` says.
 pub(crate) fn start(chain: &Chain, text: &str) -> Result<Start> {
-    Ok(match text {
-        "initial" => {
-            if chain.len() > Model::LARGEST_TABLE && chain.initial().only().is_none() {
-                terminal::warning(
-                    "released walks may start far from the real ones, and on a chain this large \
-                     every step is a long search until they have caught up; --start STATE or \
-                     --initial with states near the real walks avoids that",
-                );
-            }
-            Start::Initial
+    let start = match Start::WORDS.iter().find(|(word, _)| *word == text) {
+        Some(&(_, start)) => start,
+        None => {
+            Start::At(state(chain, "--start (`private`, `initial`, `first` or a state)", text)?)
         }
-        "first" => Start::First,
-        label => Start::At(state(chain, "--start (`initial`, `first` or a state)", label)?),
-    })
+    };
+    let large = chain.len() > Model::LARGEST_TABLE;
+    if start == Start::Initial && large && chain.initial().only().is_none() {
+        terminal::warning(
+            "released walks may start far from the real ones, and on a chain this large every step is a \
+             long search until they have caught up; --start private avoids that",
+        );
+    }
+    Ok(start)
 }
 
 /// The labels of the first few states, for messages.

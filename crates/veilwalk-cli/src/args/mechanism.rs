@@ -7,13 +7,15 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
-use veilwalk::internal::request::{Base, Made, Request};
+use veilwalk::internal::request::{Base, Made, Request, TrackChoice};
 use veilwalk::mechanism::{
-    BlockLength, Calibration, ChainWeight, Epsilon, Radius, Unit, UnknownName,
+    BlockLength, Calibration, CandidateKind, Candidates, ChainWeight, Epsilon, Radius, Unit,
+    UnknownName,
 };
-use veilwalk::{Chain, Distance, Model, Preset, Promise, Rule};
+use veilwalk::{Chain, Distance, Model, Preset, Promise, Rule, Start};
 use veilwalk_io::MechanismFile;
 
+use super::observation::ObservationArgs;
 use super::{Input, count};
 use crate::progress::with_progress;
 use crate::terminal;
@@ -47,8 +49,9 @@ fn parse_mechanism(text: &str) -> Result<Named, String> {
 #[command(next_help_heading = "Mechanism")]
 #[command(group = ArgGroup::new("protected").args(["radius", "substitutions"]))]
 pub(crate) struct MechanismArgs {
-    /// `auto` (`cell` where its tables fit, else `sharp`), `cell`, `sharp`, `paper`, `exponential`,
-    /// `chen` or `exponential-hamming`; or a file from `veilwalk tune -o`, which holds everything
+    /// `auto` (the best of several for the chain, the promise, the start and the delay, found on short walks of
+    /// the chain's own), `tight`, `believed`, `cell`, `sharp`, `paper`,
+    /// `exponential`, `chen` or `exponential-hamming`; or a file from `veilwalk tune -o`, which holds everything
     /// below
     #[arg(long, value_name = "NAME|FILE", default_value = "auto", value_parser = parse_mechanism)]
     mechanism: Named,
@@ -84,9 +87,13 @@ pub(crate) struct MechanismArgs {
     chain_weight: Option<ChainWeight>,
 
     /// How the scale is found: by the proven formula, or the largest whose exact loss keeps the
-    /// promise. `cell` is calibrated exactly unless told otherwise, all others by the formula
+    /// promise. `cell`, `tight` and `believed` are calibrated exactly unless told otherwise, all others by
+    /// the formula
     #[arg(long, value_name = "HOW", value_parser = parse_calibration())]
     calibrate: Option<Calibration>,
+
+    #[command(flatten)]
+    observation: ObservationArgs,
 }
 
 /// The ways to find a scale, by name, with what the help says of them.
@@ -141,8 +148,25 @@ impl MechanismArgs {
                 agree(&shown, "--rule", self.rule, design.rule)?;
                 agree(&shown, "--chain-weight", self.chain_weight, design.chain_weight)?;
                 agree(&shown, "--calibrate", self.calibrate, calibration)?;
+                let (chosen, tracked) = (self.observation.candidates(), self.observation.track());
+                agree(&shown, "--candidates", chosen.kind, CandidateKind::of(design.candidates))?;
+                let (weights, least_share) = match design.candidates {
+                    Candidates::Moves => (None, None),
+                    Candidates::States(weights) => (Some(weights), None),
+                    Candidates::Believed(least_share) => (None, Some(least_share)),
+                };
+                agree_if_any(&shown, "--weights", chosen.weights, weights)?;
+                agree_if_any(&shown, "--believed-from", chosen.least_share, least_share)?;
+                let tracking = file.tracking().map_err(|e| anyhow!(e))?;
+                agree_if_any(&shown, "--track", tracked.aim, tracking.map(|it| it.aim))?;
+                agree_if_any(&shown, "--typicality", tracked.gamma, tracking.map(|it| it.gamma))?;
+                agree_if_any(&shown, "--lag", tracked.lag, tracking.map(|it| it.lag))?;
                 let mut request = Request::new(Base::Tuned(design), promise);
-                (request.calibration, request.block) = (Some(calibration), block);
+                // What is usual stays unsaid, so that it is the mechanism that flags make.
+                let usual = Calibration::default_for(design);
+                request.calibration = (calibration != usual).then_some(calibration);
+                request.track = tracking.map(TrackChoice::of).unwrap_or_default();
+                request.block = block;
                 return Ok(Asked { request, file: Some((path, file)) });
             }
         };
@@ -166,6 +190,10 @@ impl MechanismArgs {
             chain_weight: self.chain_weight,
             calibration: self.calibrate,
             block,
+            candidates: self.observation.candidates(),
+            track: self.observation.track(),
+            // Whoever knows the start says so.
+            start: Start::Private,
         };
         Ok(Asked { request, file: None })
     }
@@ -192,7 +220,29 @@ fn agree<T: PartialEq + std::fmt::Display>(
     }
 }
 
+/// The same where the file may say nothing of it.
+fn agree_if_any<T: PartialEq + std::fmt::Display>(
+    path: &impl std::fmt::Display,
+    flag: &str,
+    given: Option<T>,
+    in_file: Option<T>,
+) -> Result<()> {
+    match (given, in_file) {
+        (given, Some(in_file)) => agree(path, flag, given, in_file),
+        (Some(_), None) => bail!(
+            "{path}: the mechanism in this file has nothing that {flag} is for; leave the flag out"
+        ),
+        (None, None) => Ok(()),
+    }
+}
+
 impl Asked<'_> {
+    /// The same for releases that start so, which `auto` goes by.
+    pub(crate) fn starting(mut self, start: Start) -> Self {
+        self.request.start = start;
+        self
+    }
+
     /// Refuses what does not go together, or with the chain, before anything is computed.
     pub(crate) fn check(&self, chain: &Chain) -> Result<()> {
         if let Some((path, file)) = &self.file
@@ -235,7 +285,7 @@ impl Asked<'_> {
                  for one state at a time",
             );
         }
-        if self.request.settle(chain)?.design.distance.nearest().is_some() {
+        if self.request.settle(chain)?.design.cells().is_some() {
             terminal::note(
                 "--block: cells have the scale of the theorem here, about half of what they are \
                  calibrated to for one state at a time; `auto` is often more accurate, and \

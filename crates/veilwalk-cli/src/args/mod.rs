@@ -4,6 +4,7 @@ mod block;
 mod chain;
 mod mechanism;
 mod number;
+mod observation;
 mod output;
 mod release;
 mod unknown;

@@ -83,7 +83,7 @@ fn release(
     let promise = Promise { epsilon: epsilon.parse()?, unit };
     let mechanism = Arc::new(Mechanism::new(model.clone(), preset.design(), promise)?);
     let mut releaser = Releaser::new(mechanism, source, Start::First)?;
-    Ok(releaser.release("demo", real)?)
+    Ok(releaser.release("demo", real)?.states)
 }
 
 fn explanation(model: &Model) -> String {

@@ -5,14 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
-use veilwalk::Distance;
-use veilwalk::Watch;
 use veilwalk::guarantee::{Calibrated, Effort, Guarantee};
 use veilwalk::internal::cell::CellScale;
-use veilwalk::internal::guarantee::Coverage;
+use veilwalk::internal::guarantee::{Coverage, Observed};
 use veilwalk::internal::nats::in_nats;
 use veilwalk::internal::request::Made;
 use veilwalk::mechanism::Calibration;
+use veilwalk::{Distance, Watch};
 
 use crate::args::{Format, ReleaseArgs};
 use crate::progress::with_progress;
@@ -61,6 +60,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             if length.is_none() {
                 answer["calibration"] = serde_json::to_value(chosen.calibrated)?;
             }
+            if let Some(observation) = Observed::of(&chosen.mechanism) {
+                answer["observation"] = serde_json::to_value(observation)?;
+            }
             if let Some(certificate) = chosen.mechanism.certificate() {
                 if let Some((min, max)) = cell_gains(&chosen)? {
                     answer["calibration"] = json!({ "gain": { "min": min, "max": max } });
@@ -82,6 +84,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         Format::Text => {
             terminal::print(guarantee.to_string().trim_end())?;
+            if let Some(words) = Observed::of(&chosen.mechanism) {
+                terminal::print(format_args!("\n{words}"))?;
+            }
             if let Some(found) = &chosen.calibrated {
                 terminal::print(format_args!(
                     "\n{}",

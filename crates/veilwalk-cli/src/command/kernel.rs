@@ -1,16 +1,23 @@
-//! `veilwalk kernel`: the exact distribution of the next released state.
+//! `veilwalk kernel`: the exact distribution of what is drawn next.
 
 use anyhow::Result;
 use comfy_table::CellAlignment;
 use serde_json::json;
+use veilwalk::Mechanism;
+use veilwalk::mechanism::Candidates;
 
 use crate::args::{self, ChainArgs, Format, MechanismArgs};
 use crate::terminal;
 
-/// Print the exact distribution of the next released state
+/// Print the exact distribution of the next released state, or of the next observation
+///
+/// With a mechanism that observes (`tight`, `believed`) it is that of the observation. The released state
+/// follows from all observations of the walk so far; for `believed`, the distribution is the one when the
+/// real state is known to have been --previous before.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The state that was released last
+    /// The state that was released last; for `believed`, the state that the real walk was known to be in;
+    /// for `tight` it makes no difference
     #[arg(long, value_name = "STATE")]
     previous: String,
 
@@ -29,6 +36,34 @@ pub(crate) struct Args {
     mechanism: MechanismArgs,
 }
 
+/// What the distribution is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drawn {
+    /// The released state.
+    Released,
+    /// An observation among all states.
+    OverAll,
+    /// An observation among those that are believed.
+    OverBelieved,
+}
+
+impl Drawn {
+    fn by(mechanism: &Mechanism) -> Self {
+        match mechanism.design().candidates {
+            Candidates::Moves => Self::Released,
+            Candidates::States(_) => Self::OverAll,
+            Candidates::Believed(_) => Self::OverBelieved,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Released => "released",
+            Self::OverAll | Self::OverBelieved => "observed",
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
     let model = args.chain.any_model()?;
     let chain = model.chain();
@@ -36,7 +71,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let real = args::state(chain, "--real", &args.real)?;
     let chosen = args.mechanism.on(&model)?;
     let kernel = chosen.mechanism.kernel(previous, real);
-    let labels = chain.successors(previous).iter().map(|&state| chain.label(state));
+    let candidates = chosen.mechanism.candidates(previous);
+    let labels = candidates.iter().map(|&state| chain.label(state));
+    let drawn = Drawn::by(&chosen.mechanism);
     match args.format {
         Format::Json => {
             let probabilities: serde_json::Map<_, _> =
@@ -45,22 +82,36 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 "mechanism": chosen.name,
                 "previous": args.previous,
                 "real": args.real,
+                "drawn": drawn.word(),
                 "probabilities": probabilities,
             });
             terminal::print(format_args!("{answer:#}"))?;
         }
         Format::Text => {
-            let mut table = terminal::table(&["released", "probability"]);
+            let mut table = terminal::table(&[drawn.word(), "probability"]);
             for (label, p) in labels.zip(&kernel) {
                 table.add_row([label.to_owned(), format!("{p:.6}")]);
             }
             if let Some(column) = table.column_mut(1) {
                 column.set_cell_alignment(CellAlignment::Right);
             }
-            terminal::note(format!(
-                "after {}, when the real state is {} ({}, {})",
-                args.previous, args.real, chosen.name, chosen.promise
-            ));
+            let (previous, real) = (&args.previous, &args.real);
+            let when = match drawn {
+                Drawn::Released => format!("after {previous}, when the real state is {real}"),
+                Drawn::OverAll => {
+                    format!("when the real state is {real}, whatever was observed before")
+                }
+                Drawn::OverBelieved => format!(
+                    "when the real state is {real}, and is known to have been {previous} before"
+                ),
+            };
+            terminal::note(format!("{when} ({}, {})", chosen.name, chosen.promise));
+            if drawn != Drawn::Released {
+                terminal::note(
+                    "this is what is observed; the released walk is made of all observations and takes \
+                     moves of the chain only",
+                );
+            }
             terminal::print(terminal::lines(&table))?;
         }
     }

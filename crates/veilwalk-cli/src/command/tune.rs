@@ -10,20 +10,26 @@ use comfy_table::CellAlignment;
 use serde_json::Value;
 use veilwalk::analysis::{Aim, Question, Ranking, tune};
 use veilwalk::guarantee::Cover;
-use veilwalk::internal::tune::WalksFrom;
-use veilwalk::mechanism::{Calibration, Epsilon, Radius, Unit};
-use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise, Start};
+use veilwalk::internal::tune::{Delay, Evaluated, WalksFrom};
+use veilwalk::mechanism::{BlockLength, Calibration, Candidates, Epsilon, Radius, TrackAim, Unit};
+use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise};
 use veilwalk_io::MechanismFile;
 
-use crate::args::{self, ChainArgs, Format, Written, count, counted, quoted, settle_output, whole};
+use super::analyze::refuse_too_long;
+use crate::args::{
+    self, ChainArgs, Format, Written, block_flag, count, counted, quoted, settle_output, whole,
+};
 use crate::open_models;
+use crate::own_walks::start_in_words;
 use crate::progress::with_progress;
 use crate::terminal;
 
 /// Find the mechanism that serves an aim best on a chain
 ///
-/// Compares the mechanisms with names and a grid around them at the same guarantee, exactly, on the
-/// chain's own walks. No real walk is used: the choice depends on the chain and the promise alone,
+/// Compares the mechanisms with names and a grid around them at the same guarantee, on the chain's own
+/// walks: exactly where states are drawn one at a time, and by simulation, with standard errors, where
+/// walks are made of observations (`tight`, `believed` from several shares) or in blocks. An exact figure
+/// within two standard errors of a simulated one goes before it. No real walk is used: the choice depends on the chain and the promise alone,
 /// so tuning costs no privacy. Tuning on real walks would.
 #[derive(Debug, clap::Args)]
 #[command(group = ArgGroup::new("protected").args(["radius", "substitutions"]).required(true))]
@@ -53,9 +59,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHERE", default_value = "initial")]
     from: String,
 
-    /// How released walks start: `initial` (drawn from the initial distribution), `first` (the real
-    /// first state, which is disclosed) or a state
-    #[arg(long, value_name = "HOW", default_value = "initial")]
+    /// How released walks start: `private` (drawn near the real first state), `initial` (drawn from the
+    /// initial distribution), `first` (the real first state, which is disclosed) or a state
+    #[arg(long, value_name = "HOW", default_value = "private")]
     start: String,
 
     /// How many steps those walks take
@@ -67,6 +73,25 @@ pub(crate) struct Args {
         value_parser = whole::<u32>(1..=1_000_000)
     )]
     steps: u32,
+
+    /// Compare what may answer a step when this many more steps were observed: `tight` and `believed`
+    #[arg(
+        long,
+        value_name = "STEPS",
+        allow_negative_numbers = true,
+        value_parser = whole::<u32>(1..=10_000),
+        conflicts_with = "block"
+    )]
+    lag: Option<u32>,
+
+    /// Compare blocks of this many steps, or `all` of a walk, with several chain weights
+    #[arg(
+        long,
+        value_name = "STEPS|all",
+        allow_negative_numbers = true,
+        conflicts_with = "output"
+    )]
+    block: Option<BlockLength>,
 
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
@@ -94,6 +119,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             question.promise.unit
         ));
     }
+    if let Delay::Block(length) = question.delay {
+        refuse_too_long(length, question.steps, "the walks")?;
+    }
     let ranking = with_progress("tuning", |watch| tune(&model, question, watch))?;
     if let Some(path) = &args.output {
         let file = described(&model, &ranking)?;
@@ -112,6 +140,7 @@ fn described(model: &Arc<Model>, ranking: &Ranking) -> Result<MechanismFile> {
     let mechanism = with_progress("calibrating", |watch| {
         Mechanism::watched(model.clone(), design, ranking.question.promise, watch)
     })?;
+    let mechanism = mechanism.tracking(ranking.winner().tracking.unwrap_or_default());
     let file = MechanismFile::describing(&mechanism, Calibration::default_for(design));
     file.ok_or_else(|| anyhow!("the mechanism makes no promise"))
 }
@@ -136,35 +165,42 @@ impl Args {
             },
             start: args::start(chain, &self.start)?,
             steps: self.steps as usize,
+            delay: match (self.lag, self.block) {
+                (Some(lag), _) => Delay::Lag(lag),
+                (None, Some(length)) => Delay::Block(length),
+                (None, None) => Delay::None,
+            },
         })
     }
 
     /// The command that releases walks with a member.
-    fn command(&self, design: Design) -> String {
+    fn command(&self, member: &Evaluated) -> String {
         let unit = match (self.radius, self.substitutions) {
             (Some(radius), _) => format!("--radius {radius}"),
             (None, count) => {
                 format!("--substitutions {}", count.map_or(1, NonZeroU32::get))
             }
         };
-        let start = match self.start.as_str() {
-            "initial" => String::new(),
-            other => format!(" --start {}", quoted(other)),
-        };
+        let start = self.start_flag();
         format!(
             "veilwalk privatize WALKS {} {} --epsilon {} {unit}{start}",
             self.chain.as_flags(),
-            self.flags(design),
+            self.flags(member),
             self.epsilon,
         )
     }
 
+    /// How walks start, where that is not what `privatize` does unless told otherwise.
+    fn start_flag(&self) -> String {
+        match self.start.as_str() {
+            "private" => String::new(),
+            other => format!(" --start {}", quoted(other)),
+        }
+    }
+
     /// The same with the mechanism file.
     fn command_with(&self, path: &std::path::Path) -> String {
-        let start = match self.start.as_str() {
-            "initial" => String::new(),
-            other => format!(" --start {}", quoted(other)),
-        };
+        let start = self.start_flag();
         let path = path.display().to_string();
         // A name without a dot or a folder could be taken for that of a mechanism.
         let path = if path.contains(['/', '.']) { path } else { format!("./{path}") };
@@ -173,26 +209,28 @@ impl Args {
     }
 
     /// The flags that choose a member: a name, and what to override.
-    fn flags(&self, design: Design) -> String {
-        let unit = self.radius.map(Unit::Radius).or(self.substitutions.map(Unit::Substitutions));
-        if let Some(preset) = unit.and_then(|unit| Preset::of(design, unit)) {
-            return format!("--mechanism {preset}");
-        }
-        let preset = match design.distance {
-            Distance::Cell | Distance::CellSymmetric => Preset::Cell,
-            Distance::Symmetric => Preset::Sharp,
-            _ => Preset::Paper,
+    fn flags(&self, member: &Evaluated) -> String {
+        let design = member.design;
+        let mut flags = match (member.preset, design.candidates) {
+            (Some(preset), _) => format!("--mechanism {preset}"),
+            (None, Candidates::Believed(share)) => {
+                format!("--mechanism believed --believed-from {share}")
+            }
+            (None, Candidates::States(weights)) => {
+                format!("--mechanism tight --weights {weights}")
+            }
+            (None, Candidates::Moves) => choices(design),
         };
-        let base = preset.design();
-        let mut flags = format!("--mechanism {preset}");
-        if design.distance != base.distance {
-            flags += &format!(" --distance {}", design.distance);
+        if let Some(tracking) = member.tracking {
+            if tracking.aim != TrackAim::default() {
+                flags += &format!(" --track {}", tracking.aim);
+            }
+            if tracking.lag > 0 {
+                flags += &format!(" --lag {}", tracking.lag);
+            }
         }
-        if design.rule != base.rule {
-            flags += &format!(" --rule {}", design.rule);
-        }
-        if design.chain_weight != base.chain_weight {
-            flags += &format!(" --chain-weight {}", design.chain_weight);
+        if let Some(length) = self.block {
+            flags += &format!(" --block {}", block_flag(length));
         }
         flags
     }
@@ -202,7 +240,7 @@ impl Args {
         answer["chain"] = model.hash().to_string().into();
         answer["from"] = self.from.clone().into();
         answer["start"] = self.start.clone().into();
-        answer["command"] = self.command(ranking.winner().design).into();
+        answer["command"] = self.command(ranking.winner()).into();
         Ok(answer)
     }
 
@@ -220,14 +258,16 @@ impl Args {
         ]);
         for (place, m) in ranking.members.iter().enumerate() {
             if place < SHOWN || m.preset.is_some() {
+                let errors = m.simulated.map(|simulated| simulated.standard_errors);
+                let [distance, rule, weight] = columns(m.design);
                 table.add_row([
                     format!("{}", place + 1),
                     m.preset.map_or("", Preset::name).to_owned(),
-                    m.design.distance.to_string(),
-                    m.design.rule.to_string(),
-                    m.design.chain_weight.to_string(),
-                    format!("{:.4}", m.figures.mean_distance_nats),
-                    format!("{:.4}", m.figures.wrong_state_share),
+                    distance,
+                    rule,
+                    weight,
+                    figure(m.figures.mean_distance_nats, errors.map(|e| e.mean_distance_nats)),
+                    figure(m.figures.wrong_state_share, errors.map(|e| e.wrong_state_share)),
                     format!("{:.4}", m.figures.entropy_gap_nats),
                     format!("{:.4}", m.score),
                 ]);
@@ -240,11 +280,12 @@ impl Args {
         }
         let (winner, question) = (ranking.winner(), ranking.question);
         let mut text = format!(
-            "For {}, at {}: {}, compared exactly on the\nchain's own walks of {} {}.\n{}\
+            "For {}, at {}: {}, {} on the\nchain's own walks of {} {}.\n{}\
              The best {SHOWN} and those with names:\n\n{}\n\n",
             self.aim,
             question.promise,
             counted(ranking.members.len(), "mechanism"),
+            known(ranking),
             counted(question.steps, "step"),
             starting(chain, question),
             left_out(ranking),
@@ -259,7 +300,7 @@ impl Args {
             100.0 * winner.figures.wrong_state_share,
             winner.figures.entropy_gap_nats,
             ranking.real_entropy_nats,
-            self.command(winner.design),
+            self.command(winner),
         );
         if let Some(path) = &self.output {
             text += &format!(
@@ -272,6 +313,65 @@ impl Args {
     }
 }
 
+/// The flags of a member that draws moves and has no name.
+fn choices(design: Design) -> String {
+    let preset = match design.distance {
+        Distance::Cell | Distance::CellSymmetric => Preset::Cell,
+        Distance::Symmetric => Preset::Sharp,
+        _ => Preset::Paper,
+    };
+    let base = preset.design();
+    let mut flags = format!("--mechanism {preset}");
+    if design.distance != base.distance {
+        flags += &format!(" --distance {}", design.distance);
+    }
+    if design.rule != base.rule {
+        flags += &format!(" --rule {}", design.rule);
+    }
+    if design.chain_weight != base.chain_weight {
+        flags += &format!(" --chain-weight {}", design.chain_weight);
+    }
+    flags
+}
+
+/// What is said of a member's choices in the columns of the table.
+fn columns(design: Design) -> [String; 3] {
+    let dash = || "-".to_owned();
+    match design.candidates {
+        Candidates::Moves => {
+            [design.distance.to_string(), design.rule.to_string(), design.chain_weight.to_string()]
+        }
+        Candidates::States(_) => ["all states".to_owned(), "observed".to_owned(), dash()],
+        Candidates::Believed(share) => {
+            [format!("believed from {share}"), "observed".to_owned(), dash()]
+        }
+    }
+}
+
+/// How the figures are known.
+fn known(ranking: &Ranking) -> String {
+    let simulated = ranking.members.iter().filter_map(|member| member.simulated).next();
+    let exact = ranking.members.iter().any(|member| member.simulated.is_none());
+    match (simulated, exact) {
+        (None, _) => "compared exactly".to_owned(),
+        (Some(simulated), true) => format!(
+            "compared exactly, those with ± by simulation of {},",
+            counted(simulated.walks as usize, "walk")
+        ),
+        (Some(simulated), false) => {
+            format!("compared by simulation of {}", counted(simulated.walks as usize, "walk"))
+        }
+    }
+}
+
+/// `0.8161`, with its standard error if it has one.
+fn figure(value: f64, error: Option<f64>) -> String {
+    match error {
+        Some(error) => format!("{value:.4} ±{error:.4}"),
+        None => format!("{value:.4}"),
+    }
+}
+
 /// Where walks start, in words.
 fn starting(chain: &Chain, question: Question) -> String {
     let from = match question.from {
@@ -279,11 +379,7 @@ fn starting(chain: &Chain, question: Question) -> String {
         WalksFrom::Stationary => "from the stationary distribution".to_owned(),
         WalksFrom::At(state) => format!("from {}", chain.label(state)),
     };
-    let start = match question.start {
-        Start::Initial => "at a state drawn from the initial distribution".to_owned(),
-        Start::First => "at the real first state".to_owned(),
-        Start::At(state) => format!("at {}", chain.label(state)),
-    };
+    let (start, _) = start_in_words(chain, question.start);
     format!("{from},\nand released ones that start {start}")
 }
 

@@ -12,7 +12,8 @@ use crate::terminal;
 /// Check a release against its manifest and the chain
 ///
 /// The file and the chain have to be those of the manifest, every released state has to be one of
-/// the chain's, and every move a possible one. The scale and the guarantee are computed again from
+/// the chain's, and every move a possible one. Where real states were observed, every released walk is
+/// made again of its observations, and has to be that one. The scale and the guarantee are computed again from
 /// what the manifest says was promised. The manifest is not signed: whoever can write both files can
 /// forge both.
 #[derive(Debug, clap::Args)]
@@ -34,8 +35,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             }
             other => other.into(),
         })?;
+    let made = match manifest.mechanism.candidates.as_deref() {
+        None | Some("moves") => "",
+        Some(_) => ", every walk the one that its observations make",
+    };
     terminal::print(format_args!(
-        "{name}: {}, {}, every move possible under the chain; file, chain, scale and guarantee are \
+        "{name}: {}, {}, every move possible under the chain{made}; file, chain, scale and guarantee are \
          those of the manifest",
         counted(manifest.counts.walks as usize, "walk"),
         counted(manifest.counts.steps as usize, "state")

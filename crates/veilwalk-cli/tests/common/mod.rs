@@ -17,6 +17,10 @@ pub(crate) const VEILWALK: &str = env!("CARGO_BIN_EXE_veilwalk");
 /// Flags that make a release on the credit chain.
 pub(crate) const CREDIT: [&str; 6] = ["--chain", "credit", "--epsilon", "1", "--radius", "3.5"];
 
+/// The same by a mechanism that draws moves, whatever `auto` would take.
+pub(crate) const CELL: [&str; 8] =
+    ["--chain", "credit", "--epsilon", "1", "--radius", "3.5", "--mechanism", "cell"];
+
 /// Runs the command, away from any file of ours.
 pub(crate) fn veilwalk<S: AsRef<str>>(args: impl IntoIterator<Item = S>) -> Assert {
     Folder::new().run(args)

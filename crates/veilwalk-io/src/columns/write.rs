@@ -19,7 +19,7 @@ use parquet::{
 use veilwalk::{Chain, StateId};
 
 use super::{Columns, IntegerStates, StateColumn, WalkLists};
-use crate::own_columns::OWN_COLUMNS;
+use crate::own_columns::{OBSERVED, OwnColumns, STATE, STEP};
 use crate::walks::{Shape, WalkFormat};
 use crate::write_error::{WriteError, WriteErrorKind};
 
@@ -28,6 +28,7 @@ use crate::write_error::{WriteError, WriteErrorKind};
 pub(crate) struct ColumnFormat {
     pub(crate) schema: SchemaRef,
     shape: Shape,
+    own: OwnColumns,
     states: StateColumn,
 }
 
@@ -38,6 +39,8 @@ pub(crate) struct ColumnRows<'a> {
     /// The number of each step; none where a row is a walk.
     pub(crate) steps: Option<Int64Array>,
     pub(crate) states: &'a [StateId],
+    /// What was observed for each state, where the release has a column for it.
+    pub(crate) observed: Option<&'a [StateId]>,
     /// Where the states of each row begin and end, where a row is a walk.
     pub(crate) bounds: Option<Vec<usize>>,
     pub(crate) kept: Vec<ArrayRef>,
@@ -48,6 +51,7 @@ impl ColumnFormat {
     pub(crate) fn new(
         output: WalkFormat,
         chain: &Chain,
+        own: OwnColumns,
         kept: &[String],
         input: Option<&Columns>,
     ) -> Result<Self, ArrowError> {
@@ -64,11 +68,14 @@ impl ColumnFormat {
             Shape::Long => states.data_type().clone(),
             Shape::Lists => list_of(states.data_type()),
         };
-        let mut fields = vec![Field::new(OWN_COLUMNS[0], name, false)];
+        let mut fields = vec![Field::new("trajectory", name, false)];
         if shape == Shape::Long {
-            fields.push(Field::new(OWN_COLUMNS[1], DataType::Int64, false));
+            fields.push(Field::new(STEP, DataType::Int64, false));
         }
-        fields.push(Field::new(OWN_COLUMNS[2], state, false));
+        fields.push(Field::new(STATE, state.clone(), false));
+        if own == OwnColumns::Observations {
+            fields.push(Field::new(OBSERVED, state, false));
+        }
         for (place, column) in kept.iter().enumerate() {
             fields.push(match input {
                 None => Field::new(column, DataType::Utf8, false),
@@ -78,7 +85,7 @@ impl ColumnFormat {
                 }
             });
         }
-        Ok(Self { schema: Arc::new(Schema::new(fields)), shape, states })
+        Ok(Self { schema: Arc::new(Schema::new(fields)), shape, own, states })
     }
 
     /// Whether a row is a state or a walk.
@@ -86,20 +93,27 @@ impl ColumnFormat {
         self.shape
     }
 
+    /// Which columns it has of its own.
+    pub(crate) fn own_columns(&self) -> OwnColumns {
+        self.own
+    }
+
     /// A batch of these rows.
     pub(crate) fn batch(&self, rows: ColumnRows<'_>) -> Result<RecordBatch, ArrowError> {
-        let ColumnRows { names, steps, states, bounds, kept } = rows;
+        let ColumnRows { names, steps, states, observed, bounds, kept } = rows;
         let mut columns = vec![cast(&names, self.schema.field(0).data_type())?];
         columns.extend(steps.map(|steps| Arc::new(steps) as ArrayRef));
-        let states =
-            self.states.write(states.iter().map(|state| state.index() as u32).collect())?;
-        columns.push(match bounds {
-            None => states,
-            Some(bounds) => {
-                let kind = list_of(states.data_type());
-                WalkLists { values: states.clone(), bounds }.with_values(&kind, states)?
-            }
-        });
+        for states in [Some(states), observed].into_iter().flatten() {
+            let states =
+                self.states.write(states.iter().map(|state| state.index() as u32).collect())?;
+            columns.push(match &bounds {
+                None => states,
+                Some(bounds) => {
+                    let (kind, bounds) = (list_of(states.data_type()), bounds.clone());
+                    WalkLists { values: states.clone(), bounds }.with_values(&kind, states)?
+                }
+            });
+        }
         for column in kept {
             let kind = self.schema.field(columns.len()).data_type();
             let column = without_the_rest(column);

@@ -9,11 +9,20 @@ use veilwalk::mechanism::Calibration;
 use veilwalk::mechanism::{CostScale, Unit};
 use veilwalk::{Design, Promise};
 
+use crate::choice_texts::CandidateTexts;
+
 #[derive(Serialize, Deserialize)]
 struct Entry {
     distance: String,
     rule: String,
     chain_weight: String,
+    /// Moves if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    candidates: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    weights: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    believed_from: Option<String>,
     epsilon: String,
     radius_nats: Option<String>,
     substitutions: Option<u32>,
@@ -35,7 +44,11 @@ fn entry(certified: &Certified) -> Entry {
     };
     let place = |obtained| Obtained::ALL.iter().position(|&o| o == obtained).unwrap_or(0) as u8;
     let scale = |c: &CellScale| (c.scale.parts(), c.loss.to_bits(), place(c.obtained));
+    let chosen = CandidateTexts::of_other_than_moves(design.candidates);
     Entry {
+        candidates: chosen.candidates,
+        weights: chosen.weights,
+        believed_from: chosen.believed_from,
         distance: design.distance.to_string(),
         rule: design.rule.to_string(),
         chain_weight: design.chain_weight.to_string(),
@@ -57,11 +70,17 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Option<Vec<Certified>> {
 }
 
 fn certified(entry: Entry) -> Option<Certified> {
+    let Entry { candidates, weights, believed_from, .. } = &entry;
+    let (candidates, weights) = (candidates.clone(), weights.clone());
+    let chosen = CandidateTexts { candidates, weights, believed_from: believed_from.clone() };
     let design = Design {
         distance: entry.distance.parse().ok()?,
         rule: entry.rule.parse().ok()?,
         chain_weight: entry.chain_weight.parse().ok()?,
+        candidates: chosen.read().ok()?,
     };
+    // Only the cells of moves have a scale for each last released state.
+    design.cells()?;
     let unit = match (entry.radius_nats, entry.substitutions) {
         (Some(radius), None) => Unit::Radius(radius.parse().ok()?),
         (None, Some(count)) => Unit::Substitutions(count.try_into().ok()?),

@@ -68,6 +68,8 @@ pub(super) struct Batch {
     pub(super) runs: Vec<WalkRun>,
     /// The real states of all runs, one after another.
     pub(super) states: Vec<StateId>,
+    /// After the release, what was observed for each of them, if anything was.
+    pub(super) observed: Vec<StateId>,
     pub(super) kept: Kept,
     pub(super) shape: Shape,
     /// Rows that were left out.
@@ -85,6 +87,7 @@ impl Batch {
             text: String::new(),
             runs: Vec::new(),
             states: Vec::with_capacity(states),
+            observed: Vec::new(),
             kept: Kept::Text(Vec::new()),
             shape,
             skipped: 0,

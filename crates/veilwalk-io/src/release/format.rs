@@ -8,6 +8,7 @@ use super::text_format::TextFormat;
 #[cfg(feature = "arrow")]
 use crate::columns::{ColumnFormat, arrow_error};
 use crate::compression::Compression;
+use crate::own_columns::OwnColumns;
 use crate::row_text::RowText;
 use crate::write_error::{WriteError, WriteErrorKind};
 
@@ -37,9 +38,11 @@ impl Format {
     ) -> Result<Self, WriteError> {
         let chain = release.mechanism.model().chain();
         let (kept, name) = (output.kept.len(), output.name.clone());
+        let own = OwnColumns::of(&release.mechanism);
+        own.check_kept(&name, &output.kept)?;
         if output.format.is_text() {
-            let text = RowText::new(output.format, &output.kept);
-            let format = TextFormat::new(text, chain, kept);
+            let text = RowText::new(output.format, own, &output.kept);
+            let format = TextFormat::new(text, own, chain, kept);
             return Ok(Self::Text { format, compression: output.compression, output: name });
         }
         #[cfg(not(feature = "arrow"))]
@@ -50,7 +53,7 @@ impl Format {
                 InputLayout::Text(_) => None,
                 InputLayout::Columns(columns) => Some(&**columns),
             };
-            let format = ColumnFormat::new(output.format, chain, &output.kept, columns)
+            let format = ColumnFormat::new(output.format, chain, own, &output.kept, columns)
                 .map_err(|error| arrow_error(&name, error))?;
             Ok(Self::Columns { format, kept, output: name })
         }
@@ -59,8 +62,8 @@ impl Format {
     /// What stands above the rows.
     pub(super) fn header<W>(&self, output: &ReleaseOutput<W>) -> Result<Option<Piece>, WriteError> {
         match self {
-            Self::Text { compression, output: name, .. } => {
-                let header = RowText::new(output.format, &output.kept).header(&output.kept);
+            Self::Text { format, compression, output: name } => {
+                let header = format.header(&output.kept);
                 let packed =
                     compression.pack(header).map_err(|error| WriteError::io(name, error))?;
                 Ok(Some(Piece::Text(packed)))
@@ -81,7 +84,12 @@ impl Format {
             }
             #[cfg(feature = "arrow")]
             Self::Columns { format, kept, output } => {
-                let rows = super::format_columns::rows_of(answer, format.shape(), *kept);
+                let rows = super::format_columns::rows_of(
+                    answer,
+                    format.shape(),
+                    format.own_columns(),
+                    *kept,
+                );
                 format.batch(rows).map(Piece::Rows).map_err(|error| arrow_error(output, error))
             }
         }

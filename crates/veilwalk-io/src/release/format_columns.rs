@@ -7,6 +7,7 @@ use arrow_array::{ArrayRef, Int64Array, StringArray};
 use super::answer::Answer;
 use super::batch::Kept;
 use crate::columns::ColumnRows;
+use crate::own_columns::OwnColumns;
 use crate::walks::Shape;
 
 impl Answer {
@@ -26,7 +27,12 @@ impl Answer {
 }
 
 /// The rows of an answer.
-pub(super) fn rows_of(answer: &Answer, shape: Shape, kept: usize) -> ColumnRows<'_> {
+pub(super) fn rows_of(
+    answer: &Answer,
+    shape: Shape,
+    own: OwnColumns,
+    kept: usize,
+) -> ColumnRows<'_> {
     let Answer { batch, first_steps } = answer;
     let named = |count: fn(u32) -> usize| -> StringArray {
         let names = batch.runs.iter().map(|run| (batch.name(run), count(run.states)));
@@ -47,5 +53,10 @@ pub(super) fn rows_of(answer: &Answer, shape: Shape, kept: usize) -> ColumnRows<
             (named(|_| 1), None, Some(bounds))
         }
     };
-    ColumnRows { names, steps, states: &batch.states, bounds, kept: answer.kept_columns(kept) }
+    let observed = match own {
+        OwnColumns::Moves => None,
+        OwnColumns::Observations => Some(&*batch.observed),
+    };
+    let kept = answer.kept_columns(kept);
+    ColumnRows { names, steps, states: &batch.states, observed, bounds, kept }
 }

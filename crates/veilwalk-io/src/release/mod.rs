@@ -13,7 +13,7 @@
 //!    |            (parse_columns for columns)
 //!    |  batches
 //!  release_runs   on all threads, shard by shard: real states become released ones
-//!    |            (shard; waiting_rows where a block has to fill first)
+//!    |            (shard; waiting_rows where a block has to fill or a lag to pass first)
 //!    |  answers
 //!  format         on all threads, part by part: rows of text (text_format), compressed
 //!    |            if asked for, or columns (format_columns)
@@ -26,7 +26,7 @@
 //! the order of the input, and what a derived source of randomness releases does not depend on the
 //! number of threads. Memory holds three rounds and 32 bytes for each walk (38 to 75 with what the table
 //! of walks takes), however long the file is. Releases in blocks also hold what waits, and a name with
-//! it.
+//! it; releases of observations what is believed of every walk that may go on.
 //!
 //! [`release_rows`] does the same one row at a time (`row_by_row`), for pipes that are answered line by
 //! line. Tests compare the two.
@@ -60,7 +60,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 use veilwalk::error::ModelChanged;
-use veilwalk::random::{Forked, Unavailable};
+use veilwalk::random::Forked;
+use veilwalk::session::OpenError;
 use veilwalk::{Mechanism, Source, Start};
 
 pub use input::WalkInput;
@@ -106,7 +107,8 @@ pub struct ReleaseProgress {
     pub bytes: u64,
     /// States that have been released.
     pub states: u64,
-    /// States that have been read and wait for their block to fill or their walk to end.
+    /// States that have been read and wait for their block to fill, for the lag to pass or for their walk to
+    /// end.
     pub waiting: u64,
     /// What is left to do.
     pub stage: ReleaseStage,
@@ -158,9 +160,9 @@ pub enum ReleaseError {
     /// The release cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// There is no randomness.
+    /// Nothing can be released by the mechanism here.
     #[error(transparent)]
-    Random(#[from] Unavailable),
+    Open(#[from] OpenError),
     /// The process was forked while it released.
     #[error(transparent)]
     Forked(#[from] Forked),
@@ -173,9 +175,9 @@ pub enum ReleaseError {
     /// It was asked to stop.
     #[error("stopped on request")]
     Stopped,
-    /// Kept values of columns in blocks.
+    /// Kept values of columns where rows come out later than they are read.
     #[error(
-        "kept columns of Parquet and Arrow cannot wait for a block that is not full; keep none, give \
+        "kept columns of Parquet and Arrow cannot wait for a block to fill or a lag to pass; keep none, give \
          one row for each walk with a list of its states, or give the walks as CSV"
     )]
     KeptInBlocks,
@@ -186,7 +188,7 @@ pub enum ReleaseError {
 
 /// How walks are released.
 pub struct WalkRelease<'a> {
-    /// What releases them. In blocks, rows come out in the order in which their blocks are released.
+    /// What releases them. In blocks and with a lag, rows come out in the order in which they are released.
     pub mechanism: Arc<Mechanism>,
     /// Where randomness comes from.
     pub source: &'a Source,

@@ -7,7 +7,7 @@ use veilwalk::session::Releaser;
 
 use super::answer::{Answer, Answers};
 use super::batch::{Batch, WalkId};
-use super::shard::{Deal, PartPlace, Refused, Released, Shard};
+use super::shard::{Deal, PartPlace, Refused, ReleasedRuns, Shard, answers_later};
 use super::sink::Piece;
 use super::stages::Stages;
 use super::waiting_rows::{Emission, WaitingRows, chunks};
@@ -36,9 +36,9 @@ impl Stages<'_> {
     ) -> Result<Vec<Answers>, ReleaseError> {
         self.charge(&parsed, shards)?;
         let released = self.over_shards(&parsed, shards, reached)?;
-        let in_blocks = self.release.mechanism.blocks().is_some();
+        let answers_later = answers_later(&self.release.mechanism);
         let answers = |((batch, deal), released): ((Batch, Deal), _)| {
-            let rows_wait = in_blocks && batch.shape == Shape::Long;
+            let rows_wait = answers_later && batch.shape == Shape::Long;
             Answers { batch, deal, released, rows_wait }
         };
         Ok(parsed.into_iter().zip(released).map(answers).collect())
@@ -70,7 +70,7 @@ impl Stages<'_> {
         parsed: &Parsed,
         shards: &mut [Shard],
         reached: &mut Reached,
-    ) -> Result<Vec<Vec<Released>>, ReadError> {
+    ) -> Result<Vec<Vec<ReleasedRuns>>, ReadError> {
         // For each part its number, and the walk before it.
         let mut before = Vec::with_capacity(parsed.len());
         for (batch, _) in parsed {
@@ -79,7 +79,7 @@ impl Stages<'_> {
             reached.last_walk = batch.runs.last().map(|run| run.id).or(reached.last_walk);
         }
         let grouping = self.release.grouping;
-        let by_shard: Vec<Vec<Result<Released, Refused>>> = shards
+        let by_shard: Vec<Vec<Result<ReleasedRuns, Refused>>> = shards
             .par_iter_mut()
             .enumerate()
             .map(|(number, shard)| {

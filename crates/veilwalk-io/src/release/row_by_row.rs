@@ -5,29 +5,32 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{Read, Write};
 
 use veilwalk::StateId;
-use veilwalk::session::{PushError, Releaser, Walk};
+use veilwalk::session::{PushError, Released, Releaser, Walk};
 
 use super::parse::unknown_state;
 use super::{
     Grouping, NewWalk, ReleaseError, ReleaseProgress, ReleaseStage, Tally, UnknownStates,
     WalkRelease,
 };
+use crate::own_columns::OwnColumns;
 use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::release_writer::ReleaseWriter;
 use crate::walks::WalkReader;
+use crate::write_error::{WriteError, WriteErrorKind};
 
 /// At most so many rows are charged and answered together.
 const MOST_TOGETHER: usize = 1 << 13;
 
-/// Releases walks row by row; what is released is sent on its way before it waits for another row. RowByRow
+/// Releases walks row by row; what is released is sent on its way before it waits for another row. Rows
 /// that are there already are charged together, so that a pipe that is full does not wait for the disk
 /// once for each walk.
 ///
-/// If the reader keeps one column more than the writer writes, its last value is the walk's person.
+/// The writer has to write the [columns](OwnColumns) of the mechanism. If the reader keeps one column more
+/// than the writer writes, its last value is the walk's person.
 ///
 /// # Errors
 ///
-/// As [`WalkRelease::run`]. RowByRow before the one that is wrong are released.
+/// As [`WalkRelease::run`]. Rows before the one that is wrong are released.
 pub fn release_rows<R: Read, W: Write>(
     release: &WalkRelease<'_>,
     reader: WalkReader<R>,
@@ -101,6 +104,10 @@ impl<'a, W: Write> RowByRow<'a, W> {
         reader: &WalkReader<R>,
         writer: ReleaseWriter<W>,
     ) -> Result<Self, ReleaseError> {
+        let own = writer.own_columns();
+        if own != OwnColumns::of(&release.mechanism) {
+            return Err(WriteError::new(writer.name(), WriteErrorKind::OtherColumns(own)).into());
+        }
         let releaser = Releaser::new(release.mechanism.clone(), release.source, release.start)?;
         let extra = reader.kept_columns().get(writer.kept_columns());
         let person_column = extra.cloned();
@@ -278,8 +285,8 @@ impl<W: Write> RowByRow<'_, W> {
             waiting.since = self.rows;
         }
         waiting.kept.push_back(row.kept.clone());
-        let mut states = Vec::new();
-        let pushed = self.releaser.push(&mut waiting.walk, row.real, &mut states);
+        let mut released = Released::default();
+        let pushed = self.releaser.push(&mut waiting.walk, row.real, &mut released);
         pushed.map_err(|error| match error {
             PushError::Forked(error) => ReleaseError::Forked(error),
             error => {
@@ -288,35 +295,42 @@ impl<W: Write> RowByRow<'_, W> {
                 ReadError::at(&self.input, row.place, kind).into()
             }
         })?;
-        let first = waiting.walk.released() - states.len() as u64;
-        let kept: Vec<_> = waiting.kept.drain(..states.len()).collect();
-        self.write(name, first, &states, &kept)
+        let first = waiting.walk.released() - released.len() as u64;
+        let kept: Vec<_> = waiting.kept.drain(..released.len()).collect();
+        self.write(name, first, &released, &kept)
     }
 
     /// A walk is over: writes what is left of it.
     fn finish_walk(&mut self, name: &str) -> Result<(), ReleaseError> {
         let Some(OpenWalk { walk, kept, .. }) = self.walks.remove(name) else { return Ok(()) };
         let first = walk.released();
-        let mut states = Vec::new();
-        self.releaser.finish(walk, &mut states)?;
-        self.write(name, first, &states, &Vec::from(kept))
+        let mut released = Released::default();
+        self.releaser.finish(walk, &mut released)?;
+        self.write(name, first, &released, &Vec::from(kept))
     }
 
     fn write(
         &mut self,
         name: &str,
         first_step: u64,
-        states: &[StateId],
+        released: &Released,
         kept: &[Vec<String>],
     ) -> Result<(), ReleaseError> {
         let model = self.release.mechanism.model();
         // Before anything is written: a writer that is dropped still sends what it holds.
         model.check_unchanged()?;
-        for ((step, &state), kept) in (first_step..).zip(states).zip(kept) {
-            let (label, kept) = (model.chain().label(state), kept.iter().map(String::as_str));
-            self.writer.write_row(name, step, label, kept)?;
+        let chain = model.chain();
+        for (row, (&state, kept)) in released.states.iter().zip(kept).enumerate() {
+            let (step, label) = (first_step + row as u64, chain.label(state));
+            let kept = kept.iter().map(String::as_str);
+            match released.observed.get(row) {
+                None => self.writer.write_row(name, step, label, kept)?,
+                Some(&seen) => {
+                    self.writer.write_observed_row(name, step, label, chain.label(seen), kept)?;
+                }
+            }
         }
-        self.tally.states += states.len() as u64;
+        self.tally.states += released.len() as u64;
         Ok(())
     }
 }

@@ -3,15 +3,16 @@
 //! Walks are dealt out to shards by their id. A shard is worked on by one thread at a time and takes
 //! its runs in the order of the input, so every walk is released in order, whatever the number of
 //! threads. All that is kept of a walk between two of its runs is a [`Standing`] of 32 bytes, and what
-//! waits of it for a block to fill ([`WaitingRows`]).
+//! waits of it for a block to fill or for a lag to pass ([`WaitingRows`]). Where real states are observed,
+//! what is believed of the walk is kept with it.
 
 use std::sync::Mutex;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use veilwalk::random::Forked;
-use veilwalk::session::{Releaser, Walk};
-use veilwalk::{Chain, StateId};
+use veilwalk::session::{Released, Releaser, Walk};
+use veilwalk::{Chain, Mechanism, StateId};
 
 use super::Grouping;
 use super::batch::{Batch, WalkId};
@@ -32,19 +33,19 @@ struct Standing {
 #[derive(Debug, Default)]
 pub(super) struct Shard {
     standings: HashTable<Standing>,
-    /// Walks of which rows wait for their block to fill.
+    /// Walks of which rows wait, or of which more is known than their standing says.
     waiting: HashTable<Box<WaitingRows>>,
     pub(super) infeasible: u64,
 }
 
 /// What a shard released for its runs in one batch.
 #[derive(Debug, Default)]
-pub(super) struct Released {
+pub(super) struct ReleasedRuns {
     /// For each run, the number of its first step.
     pub(super) first_steps: Vec<u64>,
-    /// The released states of all its runs, one after another.
-    pub(super) states: Vec<StateId>,
-    /// In place of both, what came out of blocks, where rows wait for them.
+    /// What was released for all its runs, one after another.
+    pub(super) released: Released,
+    /// In place of both, what came out, where rows wait.
     pub(super) emissions: Vec<Emission>,
 }
 
@@ -126,7 +127,8 @@ impl Shard {
 
     /// The walks of which rows wait.
     pub(super) fn take_waiting(&mut self) -> Vec<WaitingRows> {
-        self.waiting.drain().map(|waiting| *waiting).collect()
+        let waiting = self.waiting.drain().filter(|waiting| waiting.rows() > 0);
+        waiting.map(|waiting| *waiting).collect()
     }
 
     /// Releases a shard's runs of a part, as far as they are due.
@@ -136,11 +138,11 @@ impl Shard {
         place: PartPlace<'_>,
         releaser: &mut Releaser,
         moves: &Moves<'_>,
-    ) -> Result<Released, Refused> {
-        let mut out = Released::default();
+    ) -> Result<ReleasedRuns, Refused> {
+        let mut out = ReleasedRuns::default();
         out.first_steps.reserve(place.runs.len());
-        let rows_wait = rows_wait(batch, releaser);
-        if rows_wait && let Some(before) = place.ended_before(batch) {
+        let (rows_wait, held) = (rows_wait(batch, releaser), is_held(batch, releaser));
+        if held && let Some(before) = place.ended_before(batch) {
             let rest = self.finish(before, releaser).map_err(|error| Refused::walk(0, &error))?;
             let first = |rest| Emission { run: 0, order: Order::WalkBefore, ..rest };
             out.emissions.extend(rest.map(first));
@@ -156,41 +158,42 @@ impl Shard {
                 Entry::Occupied(place) => place.into_mut(),
                 Entry::Vacant(place) => place.insert(Standing::at_the_beginning(run.id)).into_mut(),
             };
-            let under_way = standing.released > 0;
+            let under_way = standing.under_way();
             if under_way && place.must_be_new(batch, number) {
                 return Err(Refused::again(number));
             }
             let before = under_way.then_some(standing.last_real);
             self.infeasible += moves.infeasible(before, reals);
             standing.last_real = last_real;
-            let last = under_way.then_some(standing.last);
+            let last = (standing.released > 0).then_some(standing.last);
             let walk = || releaser.walk_at(batch.name(run), standing.released, last);
-            if rows_wait {
+            if held {
                 let found = self.waiting.find_entry(run.id.low, |waiting| waiting.id == run.id);
                 let mut waiting = match found {
                     Ok(found) => found.remove().0,
                     Err(_) => Box::new(WaitingRows::new(run.id, batch.name(run), walk())),
                 };
-                out.emissions.extend(waiting.take_run(batch, place, number, releaser)?);
+                if rows_wait {
+                    out.emissions.extend(waiting.take_run(batch, place, number, releaser)?);
+                } else {
+                    out.first_steps.push(standing.released);
+                    push_all(&mut waiting.walk, reals, number, releaser, &mut out.released)?;
+                }
                 standing.stand_at(&waiting.walk);
                 if place.ends_walk(batch, number) {
                     let rest = waiting.finish(number, releaser);
                     out.emissions.extend(rest.map_err(|error| Refused::walk(number, &error))?);
-                } else if waiting.rows() > 0 {
+                } else if !waiting.walk.is_at_rest() {
                     self.waiting.insert_unique(run.id.low, waiting, |waiting| waiting.id.low);
                 }
                 continue;
             }
             let mut walk = walk();
             out.first_steps.push(standing.released);
-            out.states.reserve(reals.len());
-            for &real in reals {
-                let pushed = releaser.push(&mut walk, real, &mut out.states);
-                pushed.map_err(|error| Refused::walk(number, &error))?;
-            }
+            push_all(&mut walk, reals, number, releaser, &mut out.released)?;
             standing.stand_at(&walk);
             if batch.shape == Shape::Lists {
-                let finished = releaser.finish(walk, &mut out.states);
+                let finished = releaser.finish(walk, &mut out.released);
                 finished.map_err(|error| Refused::walk(number, &error))?;
             }
         }
@@ -206,9 +209,41 @@ impl Shard {
     }
 }
 
-/// Whether rows come out when their block is released, and not one by one. Walks in lists are whole.
-pub(super) fn rows_wait(batch: &Batch, releaser: &Releaser) -> bool {
-    batch.shape == Shape::Long && releaser.mechanism().blocks().is_some()
+/// Releases a run.
+fn push_all(
+    walk: &mut Walk,
+    reals: &[StateId],
+    number: u32,
+    releaser: &mut Releaser,
+    out: &mut Released,
+) -> Result<(), Refused> {
+    out.states.reserve(reals.len());
+    for &real in reals {
+        let pushed = releaser.push(walk, real, out);
+        pushed.map_err(|error| Refused::walk(number, &error))?;
+    }
+    Ok(())
+}
+
+/// Whether rows come out later than they are read. Walks in lists are whole.
+fn rows_wait(batch: &Batch, releaser: &Releaser) -> bool {
+    batch.shape == Shape::Long && answers_later(releaser.mechanism())
+}
+
+/// Whether walks are kept between their runs.
+fn is_held(batch: &Batch, releaser: &Releaser) -> bool {
+    batch.shape == Shape::Long && holds_walks(releaser.mechanism())
+}
+
+/// Whether a real state may be answered later than it is read: in blocks, and with a lag.
+pub(super) fn answers_later(mechanism: &Mechanism) -> bool {
+    let lag = mechanism.observation().map_or(0, |observation| observation.tracking().lag);
+    mechanism.blocks().is_some() || lag > 0
+}
+
+/// Whether there is more to keep of a walk than how many states were released and the last of them.
+pub(super) fn holds_walks(mechanism: &Mechanism) -> bool {
+    mechanism.blocks().is_some() || mechanism.observation().is_some()
 }
 
 fn entry(standings: &mut HashTable<Standing>, id: WalkId) -> Entry<'_, Standing> {
@@ -217,7 +252,18 @@ fn entry(standings: &mut HashTable<Standing>, id: WalkId) -> Entry<'_, Standing>
 
 impl Standing {
     fn at_the_beginning(id: WalkId) -> Self {
-        Self { id, released: 0, last: StateId::new(0), last_real: StateId::new(0) }
+        let none = Self::no_state();
+        Self { id, released: 0, last: none, last_real: none }
+    }
+
+    /// In place of a state, before there is one: no chain has so many.
+    fn no_state() -> StateId {
+        StateId::new(u32::MAX as usize)
+    }
+
+    /// Whether a real state was taken. It may wait: then nothing was released.
+    fn under_way(&self) -> bool {
+        self.last_real != Self::no_state()
     }
 
     fn stand_at(&mut self, walk: &Walk) {

@@ -9,7 +9,7 @@ use super::format::Format;
 #[cfg(feature = "arrow")]
 use crate::columns::ColumnSink;
 use crate::compression::Compression;
-use crate::release_writer::check_kept;
+use crate::own_columns::OwnColumns;
 use crate::walks::WalkFormat;
 use crate::write_error::WriteError;
 
@@ -24,7 +24,8 @@ pub struct ReleaseOutput<W> {
 }
 
 impl<W: Write> ReleaseOutput<W> {
-    /// A release with these kept columns. Messages call the output `name`. Text may be compressed.
+    /// A release with these kept columns. Messages call the output `name`. Text may be compressed. What
+    /// columns there are beside them depends on the mechanism.
     ///
     /// # Errors
     ///
@@ -36,7 +37,7 @@ impl<W: Write> ReleaseOutput<W> {
         compression: Compression,
         kept: &[String],
     ) -> Result<Self, WriteError> {
-        check_kept(name, kept)?;
+        OwnColumns::default().check_kept(name, kept)?;
         let (name, kept) = (name.to_owned(), kept.to_vec());
         Ok(Self { out, name, format, compression, kept })
     }

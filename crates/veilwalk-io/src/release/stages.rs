@@ -14,7 +14,7 @@ use super::input::{InputLayout, WalkInput};
 use super::parse::Parser;
 use super::read_ahead::{PartOrError, next_round, read_ahead};
 use super::release_runs::{Parsed, Reached};
-use super::shard::{Deal, Moves, PerThread, Shard, shard_of};
+use super::shard::{Deal, Moves, PerThread, Shard, answers_later, holds_walks, shard_of};
 use super::sink::{Piece, ReleaseOutput, Sink};
 use super::write_behind::{Ended, Out, Written, write_behind};
 use super::{ReleaseError, Tally, WalkRelease};
@@ -40,7 +40,7 @@ pub(super) fn run<W: Write + Send>(
     }
     let read = input.counter();
     let mut parts = input.parts;
-    if release.mechanism.blocks().is_some() {
+    if holds_walks(&release.mechanism) {
         parts.make_small();
     }
     let parts = read_ahead(parts, stages.round);
@@ -85,8 +85,10 @@ impl<'a> Stages<'a> {
         output: &ReleaseOutput<W>,
         threads: usize,
     ) -> Result<Self, ReleaseError> {
-        let in_blocks = release.mechanism.blocks().is_some();
-        if in_blocks && !output.kept.is_empty() && input.keeps_columns_of_states() {
+        if answers_later(&release.mechanism)
+            && !output.kept.is_empty()
+            && input.keeps_columns_of_states()
+        {
             return Err(ReleaseError::KeptInBlocks);
         }
         let format = Format::new(release, &input, output)?;

@@ -5,11 +5,13 @@ use std::sync::Mutex;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use veilwalk::mechanism::Tracking;
 use veilwalk::random::{ReleaseId, Secret};
 use veilwalk::{Chain, Design, Model, Preset, Promise, Rule, StateId};
 
 use super::*;
 use crate::compression::Compression;
+use crate::own_columns::OwnColumns;
 use crate::release_writer::ReleaseWriter;
 use crate::walks::{WalkFormat, WalkOptions, WalkReader};
 
@@ -27,6 +29,13 @@ fn blocks(length: &str) -> Arc<Mechanism> {
     Arc::new(Mechanism::in_blocks(model, design, promise, length).unwrap())
 }
 
+fn observing(preset: Preset, lag: u32) -> Arc<Mechanism> {
+    let model = Arc::new(Model::new(Chain::credit()).unwrap());
+    let promise = Promise::within_radius("2".parse().unwrap(), "3.5".parse().unwrap());
+    let made = Mechanism::new(model, preset.design(), promise).unwrap();
+    Arc::new(made.tracking(Tracking { lag, ..Tracking::default() }))
+}
+
 fn keyed() -> Source {
     Source::keyed(
         Secret::new(b"a secret of sixteen bytes").unwrap(),
@@ -38,6 +47,8 @@ fn keyed() -> Source {
 #[derive(Clone, Debug)]
 struct Case {
     mechanism: Arc<Mechanism>,
+    start: Start,
+    seed: Option<u64>,
     options: WalkOptions,
     unknown_states: UnknownStates,
     grouping: Grouping,
@@ -48,6 +59,8 @@ impl Default for Case {
     fn default() -> Self {
         Self {
             mechanism: credit(),
+            start: Start::Initial,
+            seed: None,
             options: WalkOptions::default(),
             unknown_states: UnknownStates::Refuse,
             grouping: Grouping::Alternating,
@@ -60,10 +73,11 @@ type Outcome = Result<(Tally, String), String>;
 
 impl Case {
     fn with<T>(&self, work: impl FnOnce(&WalkRelease<'_>) -> T) -> T {
+        let seeded = |seed| Source::seeded_with_id(seed, ReleaseId::from_bytes([2; 16]));
         work(&WalkRelease {
             mechanism: self.mechanism.clone(),
-            source: &keyed(),
-            start: Start::Initial,
+            source: &self.seed.map_or_else(keyed, seeded),
+            start: self.start,
             unknown_states: self.unknown_states,
             grouping: self.grouping,
             charge: None,
@@ -74,7 +88,8 @@ impl Case {
     fn one_by_one(&self, text: &[u8]) -> Outcome {
         self.with(|release| {
             let reader = WalkReader::new(text, "walks", self.options.clone())?;
-            let writer = ReleaseWriter::new(Vec::new(), "out", self.output, &self.options.keep)?;
+            let (own, keep) = (OwnColumns::of(&self.mechanism), &self.options.keep);
+            let writer = ReleaseWriter::with_columns(Vec::new(), "out", self.output, own, keep)?;
             release_rows(release, reader, writer)
         })
         .map(|(tally, out)| (tally, String::from_utf8(out).unwrap()))
@@ -116,7 +131,7 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     /// The same release and the same errors, at any size of blocks and on any number of threads.
     #[test]
@@ -137,7 +152,18 @@ proptest! {
             Just(blocks("1")),
             Just(blocks("3")),
             Just(blocks("all")),
+            Just(observing(Preset::Tight, 0)),
+            Just(observing(Preset::Tight, 3)),
+            Just(observing(Preset::Believed, 0)),
+            Just(observing(Preset::Believed, 3)),
         ],
+        start in prop_oneof![
+            3 => Just(Start::Private),
+            1 => Just(Start::Initial),
+            1 => Just(Start::First),
+            1 => Just(Start::At(StateId::new(3))),
+        ],
+        seed in proptest::option::of(0_u64..4),
         block in 1_usize..200,
         threads in 1_usize..4,
         output in prop_oneof![Just(WalkFormat::Csv), Just(WalkFormat::Ndjson)],
@@ -156,6 +182,8 @@ proptest! {
             },
             unknown_states,
             mechanism,
+            start,
+            seed,
             grouping: if together { Grouping::Together } else { Grouping::Alternating },
             output,
         };
@@ -189,6 +217,114 @@ proptest! {
         };
         prop_assert_eq!(case.engine(&text, block, threads), case.one_by_one(&text));
     }
+}
+
+/// A few thousand rows, so that many parts are under way at a time.
+#[test]
+fn observations_and_first_blocks_do_not_depend_on_threads() {
+    let text = interleaved(6_000);
+    let sorted = {
+        let (header, rows) = text.split_once('\n').unwrap();
+        let mut rows: Vec<&str> = rows.lines().collect();
+        rows.sort_by_key(|row| row.split(',').next());
+        format!("{header}\n{}\n", rows.join("\n"))
+    };
+    let mechanisms = [
+        observing(Preset::Tight, 0),
+        observing(Preset::Tight, 3),
+        observing(Preset::Believed, 0),
+        observing(Preset::Believed, 3),
+        blocks("3"),
+        // Of most walks the first block never fills.
+        blocks("400"),
+        blocks("all"),
+    ];
+    for mechanism in mechanisms {
+        let rows_per_walk = text.lines().count() as u64 - 1;
+        for (text, grouping) in [(&text, Grouping::Alternating), (&sorted, Grouping::Together)] {
+            let start = Start::Private;
+            let case = Case { mechanism: mechanism.clone(), start, grouping, ..Case::default() };
+            let expected = case.one_by_one(text.as_bytes()).unwrap();
+            assert_eq!(expected.0.states, rows_per_walk);
+            assert!(expected.0.infeasible > 0);
+            for (threads, block) in [(1, 1 << 18), (2, 1 << 10), (3, 700)] {
+                let found = case.engine(text.as_bytes(), block, threads).unwrap();
+                assert_eq!(found, expected, "{threads} threads, parts of {block}");
+            }
+        }
+    }
+}
+
+#[test]
+fn infeasible_moves_are_counted_while_a_walk_waits() {
+    // From Aaa the chain does not move to Def at once.
+    let text = "trajectory,state\na,Aaa\nb,B\na,Def\nb,B\na,Aaa\n";
+    for mechanism in [credit(), blocks("7"), blocks("all"), observing(Preset::Tight, 3)] {
+        for start in [Start::Private, Start::Initial] {
+            let case = Case { mechanism: mechanism.clone(), start, ..Case::default() };
+            let chain = mechanism.model().chain();
+            let [aaa, def] = ["Aaa", "Def"].map(|label| chain.require(label).unwrap());
+            let expected = [(aaa, def), (def, aaa)];
+            let expected = expected.iter().filter(|pair| !chain.allows(pair.0, pair.1)).count();
+            assert!(expected > 0);
+            for block in [1, 1 << 10] {
+                let (tally, _) = case.engine(text.as_bytes(), block, 2).unwrap();
+                assert_eq!((tally.infeasible, tally.states), (expected as u64, 5));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_walk_that_goes_on_after_its_end_is_refused_though_it_waits() {
+    let text = "trajectory,state\na,B\nb,B\na,B\n";
+    for mechanism in [blocks("7"), blocks("all"), observing(Preset::Tight, 0)] {
+        let grouping = Grouping::Together;
+        let case = Case { mechanism, start: Start::Private, grouping, ..Case::default() };
+        for found in [case.one_by_one(text.as_bytes()), case.engine(text.as_bytes(), 8, 2)] {
+            let message = found.unwrap_err();
+            assert!(message.contains("line 4") && message.contains("goes on"), "{message}");
+        }
+    }
+}
+
+#[test]
+fn what_was_observed_has_a_column() {
+    let text = "trajectory,state,observed\na,B,1\na,Caa,2\n";
+    for (output, expected) in [
+        (WalkFormat::Csv, "trajectory,step,state,observed\na,0,"),
+        (WalkFormat::Tsv, "trajectory\tstep\tstate\tobserved\na\t0\t"),
+        (WalkFormat::Ndjson, "{\"trajectory\":\"a\",\"step\":0,\"state\":\""),
+    ] {
+        let mechanism = observing(Preset::Tight, 0);
+        let case = Case { mechanism, start: Start::Private, output, ..Case::default() };
+        let (_, released) = case.engine(text.as_bytes(), 8, 2).unwrap();
+        assert!(released.starts_with(expected), "{released}");
+        assert!(output != WalkFormat::Ndjson || released.contains(",\"observed\":\""));
+        // A column of that name cannot be kept, and can where moves are drawn.
+        let options = WalkOptions { keep: vec!["observed".into()], ..WalkOptions::default() };
+        let keeping = Case { options, ..case };
+        for found in [keeping.one_by_one(text.as_bytes()), keeping.engine(text.as_bytes(), 8, 2)] {
+            let message = found.unwrap_err();
+            assert!(message.contains("\"observed\" cannot be kept"), "{message}");
+        }
+        let moves = Case { mechanism: credit(), ..keeping };
+        moves.engine(text.as_bytes(), 8, 2).unwrap();
+    }
+}
+
+#[test]
+fn a_writer_of_other_columns_is_refused() {
+    let case = Case { mechanism: observing(Preset::Tight, 0), ..Case::default() };
+    let error = case.with(|release| {
+        let reader = WalkReader::new(&b"trajectory,state\na,B\n"[..], "w", WalkOptions::default());
+        let writer = ReleaseWriter::new(Vec::new(), "out", WalkFormat::Csv, &[]).unwrap();
+        release_rows(release, reader.unwrap(), writer).map(drop).unwrap_err().to_string()
+    });
+    assert!(
+        error.contains("trajectory, step, state") && error.contains("OwnColumns::of"),
+        "{error}"
+    );
 }
 
 /// Walks that alternate, some of them long.
@@ -349,6 +485,12 @@ fn states_that_are_answered_at_once_never_wait() {
     let (steps, size) = told(credit());
     assert!(steps.iter().all(|at| at.waiting == 0));
     assert!(steps.iter().all(|at| at.share_of(size) == at.bytes as f64 / size as f64));
+    let (observed, _) = told(observing(Preset::Tight, 0));
+    assert!(observed.iter().all(|at| at.waiting == 0), "{observed:?}");
+    // With a lag of three as many of each walk wait, and a part that was just read.
+    let (lagged, _) = told(observing(Preset::Tight, 3));
+    assert!(lagged.iter().any(|at| at.waiting > 0));
+    assert!(lagged.iter().all(|at| at.waiting <= 5 * 200), "{lagged:?}");
     // Of blocks of five, at most four states of each walk wait, and a part that was just read.
     let (fives, _) = told(blocks("5"));
     assert!(fives.iter().any(|at| at.waiting > 0));

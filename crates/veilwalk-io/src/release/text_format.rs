@@ -2,7 +2,7 @@
 //!
 //! The rows of a run differ in their step, their state and what is kept alone. So a row is made of a
 //! piece that stays the same for the run, the digits of the step, and one of as many pieces as there are
-//! states.
+//! states; two of these where there are observations.
 
 #[cfg(feature = "arrow")]
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
@@ -10,6 +10,7 @@ use veilwalk::Chain;
 
 use super::answer::Answer;
 use super::batch::{Batch, Kept};
+use crate::own_columns::OwnColumns;
 use crate::row_text::RowText;
 #[cfg(feature = "arrow")]
 use crate::walks::Shape;
@@ -18,22 +19,37 @@ use crate::walks::Shape;
 #[derive(Debug)]
 pub(super) struct TextFormat {
     text: RowText,
-    /// For each state, all that follows the number of the step in a row without kept values.
-    ends: Vec<Box<[u8]>>,
+    /// For each released state, what follows the number of the step: up to the end of the row if nothing
+    /// is observed or kept.
+    states: Vec<Box<[u8]>>,
+    /// For each observed state, what follows the released one, up to the end of the row if nothing is
+    /// kept; none where moves are drawn.
+    observed: Vec<Box<[u8]>>,
     kept: usize,
 }
 
 impl TextFormat {
-    pub(super) fn new(text: RowText, chain: &Chain, kept: usize) -> Self {
-        let ends = chain.states().map(|state| {
-            let mut end = Vec::new();
-            text.push_state(&mut end, chain.label(state));
-            if kept == 0 {
-                text.push_rest(&mut end, []);
+    pub(super) fn new(text: RowText, own: OwnColumns, chain: &Chain, kept: usize) -> Self {
+        let piece = |push: &dyn Fn(&mut Vec<u8>), ends_row: bool| {
+            let mut piece = Vec::new();
+            push(&mut piece);
+            if ends_row && kept == 0 {
+                text.push_rest(&mut piece, []);
             }
-            end.into_boxed_slice()
-        });
-        Self { ends: ends.collect(), text, kept }
+            piece.into_boxed_slice()
+        };
+        let moves = own == OwnColumns::Moves;
+        let state = |label| piece(&|out| text.push_state(out, label), moves);
+        let observed = |label| piece(&|out| text.push_observed(out, label), true);
+        let labels = || chain.states().map(|state| chain.label(state));
+        let states = labels().map(state).collect();
+        let observed = if moves { Vec::new() } else { labels().map(observed).collect() };
+        Self { states, observed, text, kept }
+    }
+
+    /// What stands above the rows.
+    pub(super) fn header(&self, kept: &[String]) -> Vec<u8> {
+        self.text.header(kept)
     }
 
     pub(super) fn format(&self, answer: &Answer) -> Result<Vec<u8>, String> {
@@ -50,7 +66,10 @@ impl TextFormat {
             for step in first_step..first_step + u64::from(run.states) {
                 out.extend_from_slice(&start);
                 out.extend_from_slice(digits.format(step).as_bytes());
-                out.extend_from_slice(&self.ends[batch.states[row].index()]);
+                out.extend_from_slice(&self.states[batch.states[row].index()]);
+                if let Some(observed) = batch.observed.get(row) {
+                    out.extend_from_slice(&self.observed[observed.index()]);
+                }
                 match &kept {
                     _ if self.kept == 0 => {}
                     Shown::Text(places) => {

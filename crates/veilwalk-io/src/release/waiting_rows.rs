@@ -1,12 +1,13 @@
-//! Walks in blocks: rows wait until their block is full or their walk is over.
+//! Rows that wait: in blocks until their block is full, with a lag until so many more rows of their walk
+//! were read, or until their walk is over.
 //!
-//! What waits is held with its walk: the real states, and the kept values of their rows. A row comes
-//! out when its block is released, so the order of the output is that of the rows that fill a block.
-//! Rows that wait for others to come out first would keep whole files in memory.
+//! What waits is held with its walk: the real states (with a lag what was observed of them), and the
+//! kept values of their rows. A row comes out when its state is released, so the order of the output is
+//! that of the rows that bring others out. Rows that wait for others to come out first would keep whole
+//! files in memory.
 
-use veilwalk::StateId;
 use veilwalk::random::Forked;
-use veilwalk::session::{Releaser, Walk};
+use veilwalk::session::{Released, Releaser, Walk};
 
 use super::batch::{Batch, WalkId, WalkRun};
 use super::shard::{PartPlace, Refused, reals_of};
@@ -32,7 +33,7 @@ pub(super) struct Emission {
     pub(super) id: WalkId,
     pub(super) name: Box<str>,
     pub(super) first_step: u64,
-    pub(super) states: Vec<StateId>,
+    pub(super) released: Released,
     pub(super) kept: Vec<Box<str>>,
 }
 
@@ -58,29 +59,29 @@ impl WaitingRows {
         number: u32,
         releaser: &mut Releaser,
     ) -> Result<Option<Emission>, Refused> {
-        let mut states = Vec::new();
+        let mut released = Released::default();
         for &real in reals_of(batch, place, number) {
             if self.walk.waiting() == 0 {
                 self.since = (place.part, number);
             }
-            let pushed = releaser.push(&mut self.walk, real, &mut states);
+            let pushed = releaser.push(&mut self.walk, real, &mut released);
             pushed.map_err(|error| Refused::walk(number, &error))?;
         }
         self.hold_kept(batch, place, number);
-        if states.is_empty() {
+        if released.is_empty() {
             return Ok(None);
         }
         // All values belong to rows that come out or that wait.
-        let columns = self.kept.len() / (states.len() + self.rows());
-        let rest = self.kept.split_off(states.len() * columns);
+        let columns = self.kept.len() / (released.len() + self.rows());
+        let rest = self.kept.split_off(released.len() * columns);
         Ok(Some(Emission {
             run: number,
             order: Order::Own,
             id: self.id,
             name: self.name.clone(),
-            first_step: self.walk.released() - states.len() as u64,
+            first_step: self.walk.released() - released.len() as u64,
             kept: std::mem::replace(&mut self.kept, rest),
-            states,
+            released,
         }))
     }
 
@@ -106,10 +107,10 @@ impl WaitingRows {
     ) -> Result<Option<Emission>, Forked> {
         let Self { id, name, walk, kept, .. } = self;
         let first_step = walk.released();
-        let mut states = Vec::with_capacity(walk.waiting());
-        releaser.finish(walk, &mut states)?;
-        let emission = Emission { run, order: Order::Own, id, name, first_step, states, kept };
-        Ok((!emission.states.is_empty()).then_some(emission))
+        let mut released = Released::default();
+        releaser.finish(walk, &mut released)?;
+        let emission = Emission { run, order: Order::Own, id, name, first_step, released, kept };
+        Ok((!emission.released.is_empty()).then_some(emission))
     }
 
     /// How many rows wait.

@@ -23,6 +23,14 @@ pub fn affordable_walks(chain: &Chain, steps: usize) -> u64 {
     ((SIMULATED_WORK / each) as u64).clamp(50, 2000)
 }
 
+/// The same for walks that are made of observations: a belief has up to as many states as the chain, and an
+/// answer weighs each of them.
+#[must_use]
+pub fn affordable_tracked_walks(chain: &Chain, steps: usize) -> u64 {
+    let each = (chain.transitions() + 100 * chain.len()) as f64 * steps.max(1) as f64;
+    ((SIMULATED_WORK / each) as u64).clamp(50, 2000)
+}
+
 impl Plan<'_> {
     /// What a plan for releases in blocks finds: exact figures for given walks where that is affordable,
     /// and simulated ones elsewhere.
@@ -68,7 +76,7 @@ impl Plan<'_> {
                     }
                     .to_owned(),
                 });
-                let count = self.inquiry.simulate.unwrap_or_else(|| self.walks());
+                let count = self.inquiry.simulate.unwrap_or_else(|| self.walks_to_simulate());
                 let simulated = self.simulated(count, watch)?;
                 Ok(Findings::Simulated { simulated: Box::new(simulated), left_out })
             }
@@ -86,13 +94,17 @@ impl Plan<'_> {
     }
 
     /// How many walks to simulate; with several real ones, releases of each, and no fewer than ten.
-    fn walks(&self) -> u64 {
+    pub(super) fn walks_to_simulate(&self) -> u64 {
         let chain = self.mechanism.model().chain();
+        let affordable = match self.mechanism.observation() {
+            Some(_) => affordable_tracked_walks,
+            None => affordable_walks,
+        };
         match self.inquiry.real {
-            None => affordable_walks(chain, self.inquiry.steps),
+            None => affordable(chain, self.inquiry.steps),
             Some(walks) => {
                 let each = steps_of(walks) / walks.len().max(1);
-                (affordable_walks(chain, each) / walks.len().max(1) as u64).max(10)
+                (affordable(chain, each) / walks.len().max(1) as u64).max(10)
             }
         }
     }

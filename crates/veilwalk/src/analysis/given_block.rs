@@ -7,7 +7,7 @@
 
 use super::edge_weights;
 use super::figures::Utility;
-use super::given_walk::{figures_along, first_law_on};
+use super::given_walk::{figures_along, first_law};
 use crate::chain::StateId;
 use crate::mechanism::{Blocks, Mechanism, Workspace};
 use crate::session::Start;
@@ -28,15 +28,19 @@ pub(super) fn utility(
 ) -> Result<Utility, Stopped> {
     let model = mechanism.model();
     let first = *real.first().expect("a walk has a first state");
-    let law = first_law_on(model.chain(), start, first);
+    let mut law = first_law(mechanism, start, first);
     let mut passes = Passes::new(mechanism);
-    let steps = &real[1..];
     let most = blocks.length().most_steps().get() as usize;
+    let end = |t: usize| t.saturating_add(most).min(real.len());
+    let mut block_starts = 1;
+    if start == Start::Private && mechanism.starts_in_a_block() {
+        block_starts = 0;
+        passes.backward(&real[..end(0)]);
+        passes.weigh_first(&mut law);
+    }
     figures_along(model, real, law, levels, watch, |t, laws| {
-        // Step t is the first of a block.
-        if (t - 1) % most == 0 {
-            let end = (t - 1).saturating_add(most).min(steps.len());
-            passes.backward(&steps[t - 1..end]);
+        if t >= block_starts && (t - block_starts).is_multiple_of(most) {
+            passes.backward(&real[t..end(t)]);
         }
         passes.forward(real[t], laws)
     })
@@ -87,6 +91,14 @@ impl<'m> Passes<'m> {
             before.iter_mut().for_each(|message| *message -= least);
             self.messages.extend([after, before]);
         }
+    }
+
+    /// What the law of the first state becomes with what follows it in its block.
+    fn weigh_first(&mut self, law: &mut [f64]) {
+        let messages = self.messages.pop().expect("one for each state of the block");
+        law.iter_mut().zip(&messages).for_each(|(p, message)| *p *= (-message).exp());
+        let total: f64 = law.iter().sum();
+        law.iter_mut().for_each(|p| *p /= total);
     }
 
     /// Moves the laws by one step. Gives the expected weight of the move under the first.

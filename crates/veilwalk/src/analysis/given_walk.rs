@@ -23,7 +23,7 @@
 
 use super::figures::{Collected, DistanceLaw, Utility};
 use super::{edge_weights, given_block};
-use crate::chain::{Chain, StateId};
+use crate::chain::StateId;
 use crate::mechanism::{KernelWorkspace, Mechanism};
 use crate::model::Model;
 use crate::session::Start;
@@ -138,19 +138,21 @@ pub(super) fn figures_along(
     Ok(collected.finish(chain, levels, ever))
 }
 
-/// The distribution of the first released state.
+/// The distribution of the first released state. With a private start in blocks, that of the first state
+/// drawn by itself.
+///
+/// # Panics
+///
+/// If the start is private and the mechanism cannot start so.
 pub(super) fn first_law(mechanism: &Mechanism, start: Start, first: StateId) -> Vec<f64> {
-    first_law_on(mechanism.model().chain(), start, first)
-}
-
-/// The same for whatever releases walks on this chain.
-pub(super) fn first_law_on(chain: &Chain, start: Start, first: StateId) -> Vec<f64> {
+    let chain = mechanism.model().chain();
     let at = |state: StateId| {
         let mut law = vec![0.0; chain.len()];
         law[state.index()] = 1.0;
         law
     };
     match start {
+        Start::Private => mechanism.first_law(first).unwrap_or_else(|why| panic!("{why}")),
         Start::Initial => chain.states().map(|s| chain.initial().probability(s)).collect(),
         Start::First => at(first),
         Start::At(state) => at(state),

@@ -6,7 +6,8 @@
 //! - [`Plan`] analyzes one mechanism: for given real walks, or for the chain's own ([`OwnWalks`]). An
 //!   [`Analysis`] has the distance to the real walk and the share of wrong states ([`Utility`]), entropy, drift,
 //!   mixing, and bounds, as far as they are affordable.
-//! - [`Comparison`] puts mechanisms side by side, at equal ε and at equal exact loss.
+//! - [`Comparison`] puts mechanisms side by side, at equal ε and at equal exact loss, and beside walks that
+//!   are drawn from the chain alone ([`chain_alone`](fn@chain_alone)).
 //! - [`tune`](fn@tune) finds the member of the family that serves an [`Aim`] best on a chain.
 //!
 //! How it is done: for one real walk, the distribution of the released state moves along step by step
@@ -28,6 +29,7 @@
 
 pub(crate) mod block_plan;
 pub(crate) mod bounds;
+pub(crate) mod chain_alone;
 pub(crate) mod compare;
 pub(crate) mod drift;
 pub(crate) mod figures;
@@ -46,6 +48,7 @@ pub(crate) mod simulate;
 pub(crate) mod tune;
 pub(crate) mod typical;
 
+pub use chain_alone::chain_alone;
 pub use compare::{Comparison, Setting};
 pub use figures::Utility;
 pub use inquiry::Inquiry;

@@ -20,7 +20,8 @@ use super::long_run::{
 use super::simulate::{Estimate, SimulatedUtility};
 use super::typical::{self, Spending, TypicalEnclosure};
 use super::{Inquiry, Utility, given_walks};
-use crate::mechanism::Mechanism;
+use crate::mechanism::{Mechanism, NoPrivateStart};
+use crate::session::Start;
 use crate::watch::{Stopped, Watch};
 
 /// What to analyze.
@@ -58,6 +59,9 @@ pub enum PlanError {
         /// The most that is allowed.
         longest: u32,
     },
+    /// The mechanism cannot start as asked.
+    #[error(transparent)]
+    Start(#[from] NoPrivateStart),
     /// The long run has no figures.
     #[error(transparent)]
     LongRun(#[from] LongRunError),
@@ -304,10 +308,29 @@ impl Plan<'_> {
     ///
     /// If a real walk is empty.
     pub fn carry_out(&self, watch: Watch<'_>) -> Result<Findings, PlanError> {
+        if self.mechanism.observation().is_some() {
+            return self.of_observations(watch);
+        }
+        if self.inquiry.start == Start::Private {
+            self.mechanism.private_start_watched(watch)?;
+        }
         match self.mechanism.blocks() {
             Some(blocks) => self.in_blocks(blocks.length(), watch),
             None => Ok(Findings::Exact(Box::new(self.step_by_step(watch)?))),
         }
+    }
+
+    /// A walk that is made of observations depends on all of them so far, so the pair of a real and a
+    /// released state is no Markov chain: its figures are simulated.
+    fn of_observations(&self, watch: Watch<'_>) -> Result<Findings, PlanError> {
+        let left_out = vec![LeftOut {
+            what: "exact figures",
+            why: "a walk that is made of observations depends on all of them, so its figures are simulated"
+                .to_owned(),
+        }];
+        let count = self.inquiry.simulate.unwrap_or_else(|| self.walks_to_simulate());
+        let simulated = self.simulated(count, watch)?;
+        Ok(Findings::Simulated { simulated: Box::new(simulated), left_out })
     }
 
     fn step_by_step(&self, watch: Watch<'_>) -> Result<Analysis, PlanError> {

@@ -14,9 +14,9 @@ use serde::Serialize;
 use super::figures::entropy_rate;
 use super::{Origin, OwnWalks, edge_weights};
 use crate::chain::{Chain, StateId};
-use crate::mechanism::{Mechanism, Workspace};
+use crate::mechanism::Mechanism;
 use crate::random::{Source, Words};
-use crate::session::Start;
+use crate::session::{Start, Walker};
 use crate::watch::{Stage, Stopped, Watch, report};
 
 /// Which real walks are released.
@@ -257,16 +257,16 @@ impl<'a> Simulator<'a> {
             source.open(self.mechanism.fingerprint()).expect("a seed needs no operating system");
         let key = randomness.walk(format!("simulation batch {batch}").as_bytes());
         let words = randomness.at(&key, 0, None);
-        let mut space = Workspace::default();
+        let mut walker = Walker::new(self.mechanism);
         let mut sums = self.empty();
         let first = batch * WALKS_PER_BATCH;
         for _ in first..(first + WALKS_PER_BATCH).min(self.simulation.walks) {
-            self.walk(words, &mut space, &mut sums);
+            self.walk(words, &mut walker, &mut sums);
         }
         sums
     }
 
-    fn walk(&self, words: &mut impl Words, space: &mut Workspace, sums: &mut Sums) {
+    fn walk(&self, words: &mut impl Words, walker: &mut Walker<'_>, sums: &mut Sums) {
         let model = self.mechanism.model();
         let chain = model.chain();
         let drawn;
@@ -277,19 +277,12 @@ impl<'a> Simulator<'a> {
                 &drawn
             }
         };
-        let first = match self.simulation.start {
-            Start::Initial => chain.initial().draw(words),
-            Start::First => reals[0],
-            Start::At(state) => state,
-        };
-        let mut answers = Vec::with_capacity(reals.len());
-        answers.push(first);
-        self.mechanism.release_after(first, &reals[1..], words, space, &mut answers);
+        let answers = &walker.release(self.simulation.start, reals, words).states;
         let levels = self.simulation.levels;
         let mut above = vec![0u32; levels.len()];
         let mut ever = vec![false; levels.len()];
         let (mut distance, mut wrong, mut released, mut real) = (0.0, 0u32, 0.0, 0.0);
-        for (t, (&x, &z)) in reals.iter().zip(&answers).enumerate() {
+        for (t, (&x, &z)) in reals.iter().zip(answers).enumerate() {
             if t > 0 {
                 real += self.weight(chain, reals[t - 1], x);
                 released += self.weight(chain, answers[t - 1], z);

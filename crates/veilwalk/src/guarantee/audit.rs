@@ -255,14 +255,16 @@ pub fn audit(
     assert!(plan.draws > 0, "an audit draws at least once");
     let counts = sample(mechanism, sampler, plan, watch)?;
     let chain = mechanism.model().chain();
-    let outcomes: usize = counts.keys().map(|(z, _)| chain.successors(*z).len()).sum();
+    let outcomes: usize = counts.keys().map(|(z, _)| mechanism.candidates(*z).len()).sum();
     // Two sides for each outcome.
     let tolerated = (4.0 * outcomes.max(1) as f64 / AuditPlan::FALSE_ALARMS).ln();
     let mut findings = Vec::new();
     let mut too_rare_to_notice = 0;
     for (&(z, x), seen) in &counts {
         let (previous, real) = (label(chain, z), label(chain, x));
-        let named = chain.states().map(|y| (label(chain, y), seen[y.index()], chain.allows(z, y)));
+        let candidates = mechanism.candidates(z);
+        let allowed = |y: StateId| candidates.binary_search(&y).is_ok();
+        let named = chain.states().map(|y| (label(chain, y), seen[y.index()], allowed(y)));
         let unknown = ("no state of the chain".to_owned(), seen[chain.len()], false);
         for (outcome, seen, allowed) in named.chain([unknown]) {
             if seen > 0 && !allowed {
@@ -272,7 +274,7 @@ pub fn audit(
             }
         }
         let kernel = mechanism.kernel(z, x);
-        for (place, (&y, &p)) in chain.successors(z).iter().zip(&kernel).enumerate() {
+        for (place, (&y, &p)) in candidates.iter().zip(&kernel).enumerate() {
             let tails = kernel[..place].iter().chain(&kernel[place + 1..]).sum();
             let coin = Coin { heads: p, tails };
             let count = seen[y.index()];
@@ -356,7 +358,7 @@ fn sample(
 /// `ln(low / high)` is at most the real log-ratio, for every outcome and both directions.
 fn estimate_losses(mechanism: &Mechanism, plan: &AuditPlan, counts: &Counts) -> Vec<LossEstimate> {
     let chain = mechanism.model().chain();
-    let outcomes: usize = counts.keys().map(|(z, _)| chain.successors(*z).len()).sum();
+    let outcomes: usize = counts.keys().map(|(z, _)| mechanism.candidates(*z).len()).sum();
     // Two bounds for each outcome.
     let allowed = (4.0 * outcomes.max(1) as f64 / AuditPlan::FALSE_ALARMS).ln();
     let mut estimates: Vec<LossEstimate> = plan
@@ -370,7 +372,8 @@ fn estimate_losses(mechanism: &Mechanism, plan: &AuditPlan, counts: &Counts) -> 
                 if low > 0.0 { (low / high).ln() } else { 0.0 }
             };
             let sides = |&y: &StateId| ratio(y, real, other).max(ratio(y, other, real));
-            let at_least = chain.successors(previous).iter().map(sides).fold(0.0, f64::max);
+            let candidates = mechanism.candidates(previous);
+            let at_least = candidates.iter().map(sides).fold(0.0, f64::max);
             let (p, q) =
                 (mechanism.log_kernel(previous, real), mechanism.log_kernel(previous, other));
             let exact = p.iter().zip(&q).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);

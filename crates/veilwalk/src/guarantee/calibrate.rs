@@ -23,6 +23,11 @@
 //! **Transitions only.** Where the pairs are too many, their losses are bounded by sums along paths
 //! of transitions, which are upper bounds and so keep the promise just as well.
 //!
+//! **A private start.** The first state has a kernel of its own. Within a radius, if it is replaced by one
+//! at distance `d`, the steps after it lose at most the largest sum for `ρ − d`. What that leaves of ε, for
+//! each nat of `d` and for the `d` that leaves least, is what the first state may lose. For substitutions
+//! each state may lose `ε/b`, the first one as well.
+//!
 //! Trial factors are fractions, and the audit that accepts the last one is its certificate: nothing
 //! depends on how the search came by it. The search takes it that a larger scale loses more.
 
@@ -166,7 +171,8 @@ pub fn calibrate(
     let mut search = Search { theorem, criterion: &criterion, watch, trials: 0 };
     let (factor, used) = search.run()?.ok_or(CalibrationError::OutOfReach { promise })?;
     report_share(watch, Stage::Scales, 1.0)?;
-    let mechanism = theorem.rescaled(factor);
+    let nearly = |_| watch(Progress { stage: Stage::Scales, share: 1.0 });
+    let mechanism = criterion.with_first_state(theorem.rescaled(factor), &nearly)?;
     let epsilon = promise.epsilon.value().as_f64();
     let found = Calibrated {
         theorem_scale: smallest_scale(theorem),
@@ -213,6 +219,28 @@ impl Criterion {
 
     /// The audited loss as a share of what is allowed: the promise is kept up to one.
     fn used(&self, mechanism: &Mechanism, watch: Watch<'_>) -> Result<f64, Stopped> {
+        let loss = self.collected(mechanism, watch)?.walk_loss().expect("a trial has the promise");
+        Ok(divide_up(loss, below(self.promise.epsilon.value())))
+    }
+
+    /// The mechanism with what its steps leave to a private start.
+    fn with_first_state(
+        &self,
+        mechanism: Mechanism,
+        watch: Watch<'_>,
+    ) -> Result<Mechanism, Stopped> {
+        let spare = self.collected(&mechanism, watch)?.spare_per_nat();
+        Ok(match spare.and_then(Rational::at_most) {
+            Some(spare) => mechanism.with_first_state_losing(spare),
+            None => mechanism,
+        })
+    }
+
+    fn collected(
+        &self,
+        mechanism: &Mechanism,
+        watch: Watch<'_>,
+    ) -> Result<Collected<'static>, Stopped> {
         let model = mechanism.model();
         let measuring = match self.coverage {
             Coverage::AllPairs => 1.0,
@@ -220,7 +248,7 @@ impl Criterion {
         };
         let values = losses(mechanism, &self.pairs, &part(watch, 0.0..measuring))?;
         let measured = self.pairs.iter().zip(values);
-        let collected = match self.coverage {
+        Ok(match self.coverage {
             Coverage::AllPairs => {
                 let mut collected = Collected::new(mechanism, None);
                 for ((x, other), loss) in measured {
@@ -234,9 +262,7 @@ impl Criterion {
                 let after = part(watch, measuring..1.0);
                 bound_all(model, &graph, &|| Collected::new(mechanism, None), &after)?
             }
-        };
-        let loss = collected.walk_loss().expect("a trial has the promise");
-        Ok(divide_up(loss, below(self.promise.epsilon.value())))
+        })
     }
 }
 

@@ -244,7 +244,7 @@ mod tests {
             for distance in [Distance::Cell, Distance::CellSymmetric] {
                 for rule in [Rule::Exponential, Rule::PermuteAndFlip] {
                     for chain_weight in [ChainWeight::ZERO, ChainWeight::HALF] {
-                        let design = Design { distance, rule, chain_weight };
+                        let design = Design::of_moves(distance, rule, chain_weight);
                         let mechanism = Mechanism::new(model.clone(), design, promise).unwrap();
                         let losses = check_certificate(&mechanism, &unwatched).unwrap();
                         let certificate = mechanism.certificate().unwrap();

@@ -127,16 +127,19 @@ pub struct PairLoss {
 /// ```
 #[must_use]
 pub fn pair_loss(mechanism: &Mechanism, x: StateId, other: StateId) -> PairLoss {
-    let chain = mechanism.model().chain();
     let first = StateId::new(0);
-    let mut worst = PairLoss { loss: 0.0, previous: first, outcome: chain.successors(first)[0] };
+    let outcome = mechanism.candidates(first)[0];
+    let mut worst = PairLoss { loss: 0.0, previous: first, outcome };
+    let mut widest = 0;
     if x == other {
         return worst;
     }
     let mut largest_log = 0f64;
-    for previous in chain.states() {
+    for previous in mechanism.last_states() {
         let (p, q) = (mechanism.log_kernel(previous, x), mechanism.log_kernel(previous, other));
-        for ((&outcome, p), q) in chain.successors(previous).iter().zip(p).zip(q) {
+        let candidates = mechanism.candidates(previous);
+        widest = widest.max(candidates.len());
+        for ((&outcome, p), q) in candidates.iter().zip(p).zip(q) {
             largest_log = largest_log.max(p.abs()).max(q.abs());
             let loss = (p - q).abs();
             if loss > worst.loss {
@@ -146,7 +149,7 @@ pub fn pair_loss(mechanism: &Mechanism, x: StateId, other: StateId) -> PairLoss 
     }
     let apart = mechanism.model().symmetric_between(x, other);
     if apart > Nats::ZERO || !same_kernels(mechanism, x, other) {
-        let error = 2.0 * log_kernel_error(chain.largest_out_degree(), largest_log);
+        let error = 2.0 * log_kernel_error(widest, largest_log);
         worst.loss = add_up(worst.loss, error);
     }
     worst
@@ -211,6 +214,33 @@ impl Summary {
     }
 }
 
+/// What replacing the first state loses, where it is drawn near the real one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+pub struct FirstStateLoss {
+    /// The scale of the start.
+    pub scale: f64,
+    /// The largest loss for each nat of distance; none where the start counts replaced states.
+    pub per_nat: Option<f64>,
+    /// The largest loss of any replacement.
+    pub max: f64,
+}
+
+impl FirstStateLoss {
+    /// Of a private start under this mechanism; none if it cannot start so.
+    pub(super) fn of(mechanism: &Mechanism) -> Option<Self> {
+        let start = mechanism.private_start().ok()?;
+        let scale = start.scale().eta().as_f64();
+        let per_unit = start.loss_per_unit();
+        Some(if start.counts_nats() {
+            let diameter = mechanism.model().diameter().distance.as_f64();
+            Self { scale, per_nat: Some(per_unit), max: (per_unit * diameter).next_up() }
+        } else {
+            Self { scale, per_nat: None, max: per_unit }
+        })
+    }
+}
+
 /// The audited losses of a mechanism.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(Serialize))]
@@ -229,7 +259,10 @@ pub struct Losses {
     /// The largest `ℓ(i, j) / w(i, j)` over transitions: a bound per nat of the shorter direction,
     /// infinite where a certain move (of weight zero) has a loss.
     pub per_weight: f64,
-    /// The largest loss of two whole walks that are adjacent under the promise; `None` without one.
+    /// What a private start loses; `None` where there can be none.
+    pub first_state: Option<FirstStateLoss>,
+    /// The largest loss of two whole walks that are adjacent under the promise, from a private start if
+    /// there can be one; `None` without a promise.
     pub walk: Option<f64>,
 }
 
@@ -318,7 +351,11 @@ pub fn audited_loss(
     let any = summary(&collected.any);
     // A path is never shorter than the loss of its ends, so for measured pairs the two agree.
     let within_radius = reach.map(|_| Summary::new(mechanism, within_figures, &collected.within));
-    let walk = collected.walk_loss();
+    let first_state = FirstStateLoss::of(mechanism);
+    let walk = match first_state {
+        Some(first) => collected.walk_loss_from_start(first),
+        None => collected.walk_loss(),
+    };
     let feasible = match feasible_figures {
         FigureKind::Exact => exact(&tally_of(&feasible)),
         FigureKind::UpperBound => summary(&collected.feasible),
@@ -332,7 +369,16 @@ pub fn audited_loss(
         }
     }
     let transitions = exact(&tally_of(&transitions));
-    Ok(Losses { coverage, any, within_radius, transitions, feasible, per_weight, walk })
+    Ok(Losses {
+        coverage,
+        any,
+        within_radius,
+        transitions,
+        feasible,
+        per_weight,
+        first_state,
+        walk,
+    })
 }
 
 /// The largest distance within the promised radius.

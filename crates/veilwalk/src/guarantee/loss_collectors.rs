@@ -1,11 +1,13 @@
 //! Losses of pairs as they come, sorted by what they are good for.
 
+use super::loss::FirstStateLoss;
 use super::loss::promised_reach;
 use super::pairs::Pairs;
 use super::running_loss::{Entry, Tally};
 use super::walk_loss::WalkLoss;
 use crate::mechanism::{Mechanism, Promise, Unit};
 use crate::nats::Nats;
+use crate::rounding::below;
 
 /// Something that takes in pairs, and what another of its kind has taken in.
 pub(super) trait Collect: Send {
@@ -41,7 +43,16 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// The largest loss of two adjacent walks, under the mechanism's promise.
+    /// What the steps leave to the first state for each nat, under a promise within a radius.
+    pub(super) fn spare_per_nat(&self) -> Option<f64> {
+        let promise = self.promise?;
+        let Unit::Radius(radius) = promise.unit else { return None };
+        let (epsilon, radius) = (below(promise.epsilon.value()), radius.value().as_f64());
+        self.walk.as_ref().map(|walk| walk.spare_per_nat(epsilon, radius))
+    }
+
+    /// The largest loss of two adjacent walks that do not differ in their first state, under the
+    /// mechanism's promise.
     pub(super) fn walk_loss(&self) -> Option<f64> {
         match self.promise?.unit {
             Unit::Substitutions(b) => Some((self.any.max() * f64::from(b.get())).next_up()),
@@ -49,6 +60,23 @@ impl<'a> Collected<'a> {
                 self.walk.as_ref().map(|walk| walk.bound(radius.value().as_f64()))
             }
         }
+    }
+
+    /// The same for any two adjacent walks, when their first states lose this much.
+    pub(super) fn walk_loss_from_start(&self, first: FirstStateLoss) -> Option<f64> {
+        let steps = self.walk_loss()?;
+        let from_start = match (self.promise?.unit, first) {
+            (Unit::Substitutions(b), FirstStateLoss { max, .. }) => {
+                max.max(self.any.max()) * f64::from(b.get())
+            }
+            (Unit::Radius(radius), FirstStateLoss { per_nat: Some(per_nat), .. }) => {
+                let walk = self.walk.as_ref()?;
+                walk.bound_from_start(per_nat, radius.value().as_f64())
+            }
+            // Each replaced state loses at most what the steps' proof allows it.
+            (Unit::Radius(_), FirstStateLoss { max, .. }) => steps + max,
+        };
+        Some(steps.max(from_start.next_up()))
     }
 }
 

@@ -50,7 +50,14 @@ impl Guarantee {
         if let Some(bound) = losses.loss_per_nat.bound {
             writeln!(f, "  {:<37}{:>14}", "per nat, bound for this scale", shown_up(bound, 4))?;
         }
-        // Of an empty promise there is nothing to tell.
+        if let Some(first) = losses.first_state_loss.filter(|_| !self.vacuous) {
+            let (name, loss) = match first.per_nat {
+                Some(per_nat) => ("the first state, per nat", per_nat),
+                None => ("the first state, by any other", first.max),
+            };
+            writeln!(f, "  {name:<37}{:>14}", shown_up(loss, 4))?;
+        }
+        // An empty promise loses nothing.
         if !self.vacuous {
             let walk = shown_up(losses.walk_loss.audited, 4);
             let promised = losses.walk_loss.promised;
@@ -59,14 +66,12 @@ impl Guarantee {
         let compared = match losses.coverage {
             None => {
                 "The chain is too large to compare its states; these are the bounds that are proven. \
-                 FigureKind are rounded up."
+                 Figures are rounded up."
             }
-            Some(Coverage::AllPairs) => {
-                "Every two states were compared. FigureKind are rounded up."
-            }
+            Some(Coverage::AllPairs) => "Every two states were compared. Figures are rounded up.",
             Some(Coverage::TransitionsOnly) => {
                 "The ends of all transitions were compared; what is marked as bounds follows from \
-                 them. FigureKind are rounded up."
+                 them. Figures are rounded up."
             }
         };
         wrapped(f, compared, "  ")?;
@@ -104,7 +109,7 @@ impl Guarantee {
         let compared = match &losses.replacement_loss {
             Some(loss) if losses.block == u32::try_from(loss.steps).ok() => format!(
                 "Exact, over all real blocks and last released states. The worst: {} instead of {} \
-                 at step {} of {}. FigureKind are rounded up.",
+                 at step {} of {}. Figures are rounded up.",
                 loss.other,
                 loss.real[loss.step - 1],
                 loss.step,
@@ -113,7 +118,7 @@ impl Guarantee {
             Some(loss) => format!(
                 "Exact for blocks of {} at the end of a walk, over all real ones and all last \
                  released states; longer blocks are too many to go through, and keep to the bound. \
-                 FigureKind are rounded up.",
+                 Figures are rounded up.",
                 steps_in_words(loss.steps),
             ),
             None => "There are too many blocks to go through for exact losses here; the bound is \

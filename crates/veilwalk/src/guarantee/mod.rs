@@ -28,6 +28,7 @@ mod in_words;
 pub(crate) mod loss;
 mod loss_collectors;
 mod loss_words;
+pub(crate) mod observed;
 mod pair_losses;
 mod pairs;
 mod paths;

@@ -16,7 +16,8 @@ use rayon::prelude::*;
 
 use super::pairs::Pairs;
 use crate::chain::StateId;
-use crate::mechanism::{Mechanism, Rule};
+use crate::mechanism::{Mechanism, Observation, Rule};
+use crate::model::Model;
 use crate::nats::Nats;
 use crate::rounding::{add_up, log_kernel_error};
 use crate::watch::{Stage, Stopped, Watch, report_share};
@@ -30,6 +31,9 @@ const BAND: usize = 8;
 /// core.
 pub(super) fn work(mechanism: &Mechanism, pairs: usize) -> f64 {
     let chain = mechanism.model().chain();
+    if mechanism.observation().is_some() {
+        return 10.0 * pairs as f64;
+    }
     let per_state: f64 = chain
         .states()
         .map(|z| {
@@ -51,6 +55,9 @@ pub(super) fn losses(
 ) -> Result<Vec<f64>, Stopped> {
     let model = mechanism.model();
     let chain = model.chain();
+    if let Some(observation) = mechanism.observation() {
+        return losses_of_observations(observation, model, pairs, watch);
+    }
     let mut largest = vec![0.0; pairs.len()];
     let mut largest_log = 0f64;
     let mut table = Vec::new();
@@ -85,9 +92,24 @@ pub(super) fn losses(
     Ok(largest)
 }
 
+/// The losses of observations: each pair by itself, without a table of kernels.
+fn losses_of_observations(
+    observation: &Observation,
+    model: &Model,
+    pairs: &Pairs,
+    watch: Watch<'_>,
+) -> Result<Vec<f64>, Stopped> {
+    report_share(watch, Stage::Losses, 0.0)?;
+    let all: Vec<(StateId, StateId)> = pairs.iter().collect();
+    let loss = |&(x, other): &(StateId, StateId)| observation.loss_at_most(model, x, other);
+    let losses = all.par_iter().map(loss).collect();
+    report_share(watch, Stage::Losses, 1.0)?;
+    Ok(losses)
+}
+
 /// Whether two real states have the same kernel whatever was released last, decided on integers.
 pub(super) fn same_kernels(mechanism: &Mechanism, x: StateId, other: StateId) -> bool {
-    let mut previous = mechanism.model().chain().states();
+    let mut previous = mechanism.last_states();
     previous.all(|z| mechanism.excess_costs(z, x) == mechanism.excess_costs(z, other))
 }
 

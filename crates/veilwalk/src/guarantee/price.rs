@@ -34,7 +34,7 @@ use super::loss::{Coverage, Effort, audited_loss};
 use crate::chain::StateId;
 use crate::mechanism::scale::theorem_scale;
 use crate::mechanism::{
-    BlockLength, Blocks, ChainWeight, Distance, Mechanism, Promise, Rule, Unit,
+    Allowance, BlockLength, Blocks, ChainWeight, Distance, Mechanism, Promise, Rule, Start, Unit,
 };
 use crate::model::Model;
 use crate::nats::Nats;
@@ -55,6 +55,8 @@ pub struct Price {
     pub one_state: Option<Rational>,
     /// Whether walks at `d ≥ ρ` nats lose at most `(ε/ρ)·d`. Of no meaning for substitutions.
     pub linear: bool,
+    /// At least the loss of replacing the first state of a walk that starts privately.
+    first_state: Option<Rational>,
 }
 
 impl Price {
@@ -75,10 +77,32 @@ impl Price {
     #[must_use]
     pub fn of(mechanism: &Mechanism) -> Option<Self> {
         let promise = mechanism.promise()?;
-        Some(match mechanism.blocks() {
+        let price = match mechanism.blocks() {
             None => Self::of_steps(mechanism, promise),
             Some(blocks) => Self::of_blocks(mechanism, blocks, promise),
-        })
+        };
+        if mechanism.observation().is_some() {
+            // The first state is observed like every other.
+            return Some(Self { first_state: price.one_state, ..price });
+        }
+        let first_state = mechanism.first_state_rate().and_then(|rate| match rate {
+            Allowance::PerState(rate) => Some(rate),
+            Allowance::PerNat(rate) => {
+                let most = double_up(rate) * largest_distance(mechanism.model());
+                Rational::at_least(most.next_up())
+            }
+        });
+        Some(Self { first_state, ..price })
+    }
+
+    /// The price of a walk that starts so: with a private start, the replaced state may be the first one.
+    #[must_use]
+    pub fn starting(self, start: Start) -> Self {
+        if start != Start::Private {
+            return self;
+        }
+        let one_state = self.one_state.zip(self.first_state).map(|(steps, first)| steps.max(first));
+        Self { one_state, ..self }
     }
 
     fn of_steps(mechanism: &Mechanism, promise: Promise) -> Self {
@@ -93,7 +117,7 @@ impl Price {
                 Rational::at_least(audited(mechanism).map_or(bound, |exact| exact.min(bound)))
             }
         };
-        Self { promise, one_state, linear }
+        Self { promise, one_state, linear, first_state: None }
     }
 
     fn of_blocks(mechanism: &Mechanism, blocks: &Blocks, promise: Promise) -> Self {
@@ -111,7 +135,7 @@ impl Price {
                 Rational::at_least(add_up((rate * change).next_up(), rounding))
             }
         };
-        Self { promise, one_state, linear }
+        Self { promise, one_state, linear, first_state: None }
     }
 }
 
@@ -123,7 +147,7 @@ fn share(promise: Promise, b: u32) -> Option<Rational> {
 /// Whether the general proof or a certificate bounds the loss for each nat by ε over the radius.
 fn rate_is_proven(mechanism: &Mechanism, promise: Promise) -> bool {
     let design = mechanism.design();
-    if mechanism.certificate().is_some() {
+    if mechanism.certificate().is_some() || mechanism.observation().is_some() {
         return true;
     }
     if design.distance == Distance::Hamming {
@@ -145,7 +169,9 @@ fn by_rate(mechanism: &Mechanism, promise: Promise) -> f64 {
                 design.rule == Rule::Exponential && design.chain_weight == ChainWeight::ZERO;
             (if single { eta } else { 2.0 * eta }, 1.0)
         }
-        (_, Unit::Radius(radius)) if mechanism.certificate().is_some() => {
+        (_, Unit::Radius(radius))
+            if mechanism.certificate().is_some() || mechanism.observation().is_some() =>
+        {
             let radius = double_down(radius.value());
             (divide_up(double_up(promise.epsilon.value()), radius), largest_distance(model))
         }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::example::Example;
-use super::loss::{Coverage, FigureKind, Losses, Summary, Worst};
+use super::loss::{Coverage, FigureKind, FirstStateLoss, Losses, Summary, Worst};
 use crate::chain::Chain;
 use crate::mechanism::{ChainWeight, Distance, Mechanism, Promise, Rule, Unit};
 use crate::nats::Nats;
@@ -21,6 +21,8 @@ pub struct StepLosses {
     pub neighbour_loss: LossFigures,
     /// Replacing one state by another that keeps the walk possible.
     pub feasible_loss: LossFigures,
+    /// Replacing the first state, where it is drawn near the real one; none where that is not known.
+    pub first_state_loss: Option<FirstStateLoss>,
     /// Two whole walks that the promise covers.
     pub walk_loss: WalkFigures,
     /// Which pairs were compared; none where the chain is too large for an audit.
@@ -136,6 +138,7 @@ impl StepLosses {
             substitution_loss: figures(losses.map(|losses| &losses.any)),
             neighbour_loss: figures(losses.map(|losses| &losses.transitions)),
             feasible_loss: figures(losses.map(|losses| &losses.feasible)),
+            first_state_loss: losses.and_then(|losses| losses.first_state),
             // Both are upper bounds.
             walk_loss: WalkFigures { promised: epsilon, audited: audited.min(epsilon) },
             coverage: losses.map(|losses| losses.coverage),
@@ -152,9 +155,11 @@ fn rate_bound(mechanism: &Mechanism, promise: Promise) -> Option<f64> {
     let etas = mechanism.model().chain().states().map(|z| mechanism.scale(z).eta());
     let eta = etas.max()?.as_f64();
     let counts_states = match (design.distance, promise.unit) {
-        (Distance::Directed | Distance::Symmetric, _) => false,
+        (Distance::Directed | Distance::Symmetric, _) if !design.observes() => false,
         (Distance::Hamming, _) | (_, Unit::Substitutions(_)) => true,
-        (_, Unit::Radius(radius)) if mechanism.certificate().is_some() => {
+        (_, Unit::Radius(radius))
+            if mechanism.certificate().is_some() || mechanism.observation().is_some() =>
+        {
             return Some(promise.epsilon.value().as_f64() / radius.value().as_f64());
         }
         (_, Unit::Radius(_)) => false,

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::promise::{ChainWeight, Unit};
+use super::promise::{ChainWeight, ParameterError, Unit};
 use crate::distance::Nearest;
+use crate::rational::Rational;
 
 /// How far a candidate is from the real state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +61,93 @@ impl Calibration {
     /// How the scale of a design is found unless someone says otherwise.
     #[must_use]
     pub const fn default_for(design: Design) -> Self {
-        if design.distance.nearest().is_some() { Self::Exact } else { Self::Theorem }
+        if design.observes() || design.cells().is_some() { Self::Exact } else { Self::Theorem }
+    }
+}
+
+/// The public weights of the states, where every state can be drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum StateWeights {
+    /// Such that the normaliser is the same for every real state, as far as there are such weights.
+    #[default]
+    Tight,
+    /// The same for every state.
+    Even,
+}
+
+/// κ: the least share of the largest predicted mass with which a state is believed possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeastShare(Rational);
+
+impl LeastShare {
+    /// One tenth.
+    pub const TENTH: Self = match Rational::new(1, 10) {
+        Some(share) => Self(share),
+        None => Self(Rational::ZERO),
+    };
+
+    /// The share with this value; `None` above one.
+    #[must_use]
+    pub fn new(value: Rational) -> Option<Self> {
+        (value <= Rational::ONE).then_some(Self(value))
+    }
+
+    /// The exact value.
+    #[must_use]
+    pub const fn value(self) -> Rational {
+        self.0
+    }
+}
+
+impl fmt::Display for LeastShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for LeastShare {
+    type Err = ParameterError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const NAME: &str = "the least share";
+        let value =
+            text.parse().map_err(|source| ParameterError::NotANumber { name: NAME, source })?;
+        Self::new(value).ok_or(ParameterError::AboveOne { name: NAME, value })
+    }
+}
+
+/// Which states can be drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Candidates {
+    /// The moves from the last released state: what is drawn is released.
+    #[default]
+    Moves,
+    /// All states, with public weights: what is drawn is an observation.
+    States(StateWeights),
+    /// The states that the public belief holds possible: an observation too.
+    Believed(LeastShare),
+}
+
+/// The kinds of candidates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CandidateKind {
+    /// The moves from the last released state.
+    Moves,
+    /// All states.
+    States,
+    /// The states that the belief holds possible.
+    Believed,
+}
+
+impl CandidateKind {
+    /// The kind of these.
+    #[must_use]
+    pub const fn of(candidates: Candidates) -> Self {
+        match candidates {
+            Candidates::Moves => Self::Moves,
+            Candidates::States(_) => Self::States,
+            Candidates::Believed(_) => Self::Believed,
+        }
     }
 }
 
@@ -73,6 +160,31 @@ pub struct Design {
     pub rule: Rule,
     /// The chain weight β.
     pub chain_weight: ChainWeight,
+    /// Which states can be drawn.
+    pub candidates: Candidates,
+}
+
+impl Design {
+    /// A member that draws moves.
+    #[must_use]
+    pub const fn of_moves(distance: Distance, rule: Rule, chain_weight: ChainWeight) -> Self {
+        Self { distance, rule, chain_weight, candidates: Candidates::Moves }
+    }
+
+    /// Whether what is drawn is an observation, and the released walk is made of it.
+    #[must_use]
+    pub const fn observes(self) -> bool {
+        !matches!(self.candidates, Candidates::Moves)
+    }
+
+    /// What "nearest" means for the cells of its moves, if it goes by cells.
+    #[must_use]
+    pub const fn cells(self) -> Option<Nearest> {
+        match self.candidates {
+            Candidates::Moves => self.distance.nearest(),
+            Candidates::States(_) | Candidates::Believed(_) => None,
+        }
+    }
 }
 
 /// A member of the family with a name.
@@ -85,6 +197,8 @@ pub struct Design {
 /// | `exponential` | directed | exponential | 0 | ε / 2ρ |
 /// | `sharp` | symmetric | permute-and-flip | ½ | ε / 2ρ |
 /// | `cell` | cell | exponential | 0 | calibrated, up to ε / ρ or ε / b |
+/// | `tight` | what the promise counts, over all states | exponential | weights | ε / ρ or ε / b, but for rounding |
+/// | `believed` | cell, over believed states | exponential | 0 | ε / 2ρ or ε / b |
 ///
 /// The first four are the mechanisms of Benvenuti and Hale and, second, of Chen et al. as they
 /// restate it. ρ is the radius, b the number of substitutions, D_max the largest distance.
@@ -101,13 +215,30 @@ pub enum Preset {
     Exponential,
     /// Symmetric distance and half a chain weight: accurate on chains of any size.
     Sharp,
-    /// Distance to the cell of each candidate, calibrated for each last state: the most accurate.
+    /// Distance to the cell of each candidate, calibrated for each last state: the most accurate that draws
+    /// moves.
     Cell,
+    /// Observations over all states, with tight weights.
+    Tight,
+    /// Observations among the states that the belief holds possible.
+    Believed,
 }
 
 impl Preset {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
+        Self::Paper,
+        Self::Chen,
+        Self::ExponentialHamming,
+        Self::Exponential,
+        Self::Sharp,
+        Self::Cell,
+        Self::Tight,
+        Self::Believed,
+    ];
+
+    /// Those that draw moves.
+    pub const OF_MOVES: [Self; 6] = [
         Self::Paper,
         Self::Chen,
         Self::ExponentialHamming,
@@ -128,9 +259,15 @@ impl Preset {
                 (Directed, Exponential, ChainWeight::ZERO)
             }
             Self::Sharp => (Symmetric, PermuteAndFlip, ChainWeight::HALF),
-            Self::Cell => (Cell, Exponential, ChainWeight::ZERO),
+            Self::Cell | Self::Believed => (Cell, Exponential, ChainWeight::ZERO),
+            Self::Tight => (Symmetric, Exponential, ChainWeight::ZERO),
         };
-        Design { distance, rule, chain_weight }
+        let candidates = match self {
+            Self::Tight => Candidates::States(StateWeights::Tight),
+            Self::Believed => Candidates::Believed(LeastShare::TENTH),
+            _ => Candidates::Moves,
+        };
+        Design { distance, rule, chain_weight, candidates }
     }
 
     /// The member that has these choices and whose guarantee is counted in this unit, if it has a name.
@@ -156,9 +293,9 @@ impl Preset {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{found:?} is not a {what}; choose one of {choices}")]
 pub struct UnknownName {
-    what: &'static str,
-    found: String,
-    choices: String,
+    pub(super) what: &'static str,
+    pub(super) found: String,
+    pub(super) choices: String,
 }
 
 macro_rules! named {
@@ -195,6 +332,8 @@ macro_rules! named {
     };
 }
 
+pub(crate) use named;
+
 named!(Distance, "distance",
     Directed => "directed",
     Symmetric => "symmetric",
@@ -217,15 +356,31 @@ named!(Preset, "mechanism",
     Exponential => "exponential",
     Sharp => "sharp",
     Cell => "cell",
+    Tight => "tight",
+    Believed => "believed",
+);
+named!(CandidateKind, "kind of candidates",
+    Moves => "moves",
+    States => "states",
+    Believed => "believed",
+);
+named!(StateWeights, "kind of weights",
+    Tight => "tight",
+    Even => "even",
 );
 
 impl fmt::Display for Design {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} distance, {} rule, chain weight {}",
-            self.distance, self.rule, self.chain_weight
-        )
+        let Self { distance, rule, chain_weight, candidates } = self;
+        match candidates {
+            Candidates::Moves => {
+                write!(f, "{distance} distance, {rule} rule, chain weight {chain_weight}")
+            }
+            Candidates::States(weights) => write!(f, "all states, {weights} weights"),
+            Candidates::Believed(least) => {
+                write!(f, "{distance} distance, states believed from a share of {least}")
+            }
+        }
     }
 }
 

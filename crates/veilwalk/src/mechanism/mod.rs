@@ -14,39 +14,58 @@
 //!
 //! Let `x` and `x'` be two real walks of equal length. The released walk is made one state at a time,
 //! each from the last released state and the current real one, so the probability of releasing
-//! `y₀ y₁ … y_n` is `π₀(y₀) Π_t K(y_t | y_{t−1}, x_t)`, where the first factor is public. The
+//! `y₀ y₁ … y_n` is `K₀(y₀ | x₀) Π_t K(y_t | y_{t−1}, x_t)`, where the first factor is public, or that of
+//! a private start ([`first_state`]). The
 //! log-ratio for the two walks is therefore at most the sum over steps of the largest log-ratio of
 //! `K(y | z, x_t)` and `K(y | z, x'_t)`. The offset `β·w(z, y)` does not depend on the real state;
 //! the distance term moves by `η·|D(y, x_t) − D(y, x'_t)|`, and each rule turns that into at most
 //! twice as much loss ([`permute_and_flip`], [`exponential`]). [`scale`] says how much `D` can move
 //! in all between adjacent walks, and sets η so that the sum is at most ε; [`cell`] has a distance
 //! made to measure, and a scale for each last released state; [`block`] releases several states
-//! together. Nothing is assumed of the real walk: it may take moves that the chain does not have.
+//! together; and in [`observation`] what is drawn is not a move, and the released walk is made of what was
+//! drawn. Nothing is assumed of the real walk: it may take moves that the chain does not have.
 //!
 //! The argument is about real numbers, and the program keeps to it exactly: distances and costs are
 //! integers, parameters fractions, coins and indices exact. Where a number has to be rounded, η is
 //! rounded down.
 
+pub mod believed;
 pub mod block;
 pub mod cell;
 mod design;
 pub mod exponential;
+pub mod first_state;
+mod log_total;
+pub mod observation;
 pub mod permute_and_flip;
 pub(crate) mod promise;
+pub mod response;
 pub mod scale;
 pub(crate) mod step;
+mod tracking;
 
 use std::fmt;
 use std::sync::Arc;
 
 pub use block::{BlockError, BlockLength, Blocks, NotABlockLength};
-pub use design::{Calibration, Design, Distance, Preset, Rule, UnknownName};
+pub use design::{
+    Calibration, CandidateKind, Candidates, Design, Distance, LeastShare, Preset, Rule,
+    StateWeights, UnknownName,
+};
+pub use first_state::{NoPrivateStart, Start};
+pub use observation::{Observation, WeightsFound};
 pub use promise::{ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
 pub use scale::{CostScale, ScaleError};
+pub use tracking::{TrackAim, Tracking};
 
+pub(crate) use believed::Predicted;
+pub(crate) use log_total::exp_minus;
+pub(crate) use observation::ObservationSpace;
+pub(crate) use response::Allowance;
 pub(crate) use step::Workspace;
 
 use cell::CellScale;
+use first_state::FirstState;
 use step::Scale;
 
 use crate::chain::StateId;
@@ -81,6 +100,8 @@ pub struct Mechanism {
     scales: Scales,
     certificate: Option<Arc<[CellScale]>>,
     blocks: Option<Arc<Blocks>>,
+    first_state: FirstState,
+    observation: Option<Arc<Observation>>,
 }
 
 /// One scale for all, or one for each last released state, which is public.
@@ -120,11 +141,17 @@ impl Mechanism {
         promise: Promise,
         watch: Watch<'_>,
     ) -> Result<Self, ScaleError> {
-        if design.distance.nearest().is_some() {
+        if design.observes() {
+            return Self::observing(model, design, promise, Calibration::Exact, watch);
+        }
+        if design.cells().is_some() {
             return Self::with_cells(model, design, promise, Calibration::Exact, watch);
         }
         let eta = scale::theorem_scale(&model, design, promise)?;
-        Ok(Self { promise: Some(promise), ..Self::with_scale(model, design, eta)? })
+        let exact = Calibration::Exact;
+        let first_state = FirstState::for_promise(&model, design.distance, promise, exact)?;
+        let promise = Some(promise);
+        Ok(Self { promise, first_state, ..Self::with_scale(model, design, eta)? })
     }
 
     /// The mechanism of a design that goes by cells, with a choice of calibration.
@@ -151,23 +178,28 @@ impl Mechanism {
             None => cell::calibrated(&model, &cells, design, promise, calibration, watch)?.into(),
         };
         let certified = Certified { design, promise, calibration, scales };
-        Ok(Self::with_certified(model, cells, &certified))
+        Self::with_certified(model, cells, &certified)
     }
 
     /// The mechanism with scales that were calibrated before.
     pub(crate) fn certified(model: Arc<Model>, certified: &Certified) -> Result<Self, ScaleError> {
         let nearest = certified.design.distance.nearest().expect("a distance that goes by cells");
         let cells = model.cells(nearest)?.clone();
-        Ok(Self::with_certified(model, cells, certified))
+        Self::with_certified(model, cells, certified)
     }
 
-    fn with_certified(model: Arc<Model>, cells: Arc<Cells>, certified: &Certified) -> Self {
-        let Certified { design, promise, scales, .. } = certified;
+    fn with_certified(
+        model: Arc<Model>,
+        cells: Arc<Cells>,
+        certified: &Certified,
+    ) -> Result<Self, ScaleError> {
+        let Certified { design, promise, calibration, scales } = certified;
+        let first_state = FirstState::for_promise(&model, design.distance, *promise, *calibration)?;
         let metric: Arc<dyn Metric> = match promise.unit {
             Unit::Radius(_) => Arc::new(cell::ByRadius::new(cells)),
             Unit::Substitutions(_) => Arc::new(cell::BySubstitution(cells)),
         };
-        Self {
+        Ok(Self {
             model,
             design: *design,
             promise: Some(*promise),
@@ -175,7 +207,9 @@ impl Mechanism {
             scales: Scales::PerState(scales.iter().map(|c| Scale::new(c.scale)).collect()),
             certificate: Some(scales.clone()),
             blocks: None,
-        }
+            first_state,
+            observation: None,
+        })
     }
 
     /// The mechanism of this design with a scale of the caller's choice. It makes no promise of its
@@ -225,8 +259,17 @@ impl Mechanism {
                 Arc::new(cell::ByRadius::new(model.cells(Nearest::Symmetric)?.clone()))
             }
         };
-        let (promise, certificate, blocks) = (None, None, None);
-        Ok(Self { model, design, promise, metric, scales, certificate, blocks })
+        Ok(Self {
+            model,
+            design,
+            promise: None,
+            metric,
+            scales,
+            certificate: None,
+            blocks: None,
+            first_state: FirstState::default(),
+            observation: None,
+        })
     }
 
     /// What is certified of the scale of each last released state, for mechanisms that go by cells.
@@ -272,8 +315,8 @@ impl Mechanism {
         }
     }
 
-    /// The exact distribution of the next released state: one probability for each successor of
-    /// `previous`, in order. In blocks, that of the same costs one step at a time;
+    /// The exact distribution of what is drawn next: one probability for each of the
+    /// [candidates](Mechanism::candidates) after `previous`, in order. In blocks, that of the same costs one step at a time;
     /// [`Mechanism::log_law`] has the distribution of a block.
     #[must_use]
     pub fn kernel(&self, previous: StateId, real: StateId) -> Vec<f64> {
@@ -285,6 +328,9 @@ impl Mechanism {
     /// The logarithms of [`Mechanism::kernel`]. They are finite however small a probability is.
     #[must_use]
     pub fn log_kernel(&self, previous: StateId, real: StateId) -> Vec<f64> {
+        if let Some(observation) = self.observation() {
+            return self.log_kernel_of_observation(observation, previous, real);
+        }
         let scale = self.scale(previous);
         let mut space = Workspace::default();
         self.fill_costs(previous, real, scale, &mut space);
@@ -298,7 +344,13 @@ impl Mechanism {
     pub(crate) fn excess_costs(&self, previous: StateId, real: StateId) -> Vec<u64> {
         let scale = self.scale(previous);
         let mut space = Workspace::default();
-        let least = self.fill_costs(previous, real, scale, &mut space);
+        let least = match self.observation() {
+            Some(observation) => {
+                self.observation_costs(observation, previous, real, &mut space.costs);
+                space.costs.iter().copied().min().unwrap_or(0)
+            }
+            None => self.fill_costs(previous, real, scale, &mut space),
+        };
         space.costs.iter_mut().for_each(|cost| *cost -= least);
         space.costs
     }
@@ -318,7 +370,10 @@ impl Mechanism {
             Scales::Uniform(scale) => Scales::Uniform(times(scale)),
             Scales::PerState(all) => Scales::PerState(all.iter().map(times).collect()),
         };
-        Self { scales, certificate: None, blocks: None, ..self.clone() }
+        // Within a radius, what is left for the first state depends on what the steps then lose.
+        let replaced = matches!(self.promise, Some(Promise { unit: Unit::Substitutions(_), .. }));
+        let first_state = if replaced { self.first_state.clone() } else { FirstState::default() };
+        Self { scales, certificate: None, blocks: None, first_state, ..self.clone() }
     }
 
     /// Writes [`Mechanism::kernel`] into `out`, without memory of its own: analysis asks for
@@ -362,8 +417,14 @@ impl Mechanism {
         hasher.update(self.design.to_string().as_bytes());
         // Cells are other tables for substitutions than for a radius.
         let unit = self.promise.map(|promise| promise.unit);
-        if let (Some(_), Some(Unit::Substitutions(_))) = (self.design.distance.nearest(), unit) {
+        if let (Some(_), Some(Unit::Substitutions(_))) = (self.design.cells(), unit) {
             hasher.update(b"substitutions");
+        }
+        if let Some(observation) = self.observation() {
+            observation.hash_into(&mut hasher);
+        }
+        if self.first_state.is_by_theorem() {
+            hasher.update(b"start by theorem");
         }
         let mut scale = |scale: CostScale| {
             for part in scale.parts() {

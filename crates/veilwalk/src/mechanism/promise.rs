@@ -33,6 +33,14 @@ pub enum ParameterError {
         /// The parameter.
         name: &'static str,
     },
+    /// Above one where a share is needed.
+    #[error("{name} is {value}; give a share from 0 to 1, such as 0.1")]
+    AboveOne {
+        /// The parameter.
+        name: &'static str,
+        /// What was given.
+        value: Rational,
+    },
     /// More digits than the arithmetic keeps.
     #[error("{name} is {value}; use a number below 1000 with at most six decimals")]
     TooFine {

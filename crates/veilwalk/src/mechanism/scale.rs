@@ -131,7 +131,7 @@ pub(super) fn scale_at(
 }
 
 /// In how many states two walks within a radius can differ: `⌊radius / smallest distance⌋`.
-fn replaced_states(model: &Model, radius: Rational) -> Result<u128, ScaleError> {
+pub(super) fn replaced_states(model: &Model, radius: Rational) -> Result<u128, ScaleError> {
     let Some(closest) = model.closest_pair() else {
         return Ok(0);
     };
@@ -197,6 +197,19 @@ impl CostScale {
                 weight: bn.min(Self::FACTOR_LIMIT - 1) as u32,
                 common: bd as u64,
             })
+    }
+
+    /// The costs for a scale η without chain weight, over a power of two that leaves room for offsets beside
+    /// them: below 2⁵³. η is rounded down to as many digits as fit; `None` if that is zero.
+    pub(super) fn dyadic(eta: Rational) -> Option<Self> {
+        let (n, d) = (u128::from(eta.numerator()), u128::from(eta.denominator()));
+        let common = (0..=32u32).rev().map(|shift| 1u64 << shift);
+        let mut fitting = common.filter_map(|common| {
+            let distance = n * u128::from(common) / d;
+            let fits = distance < Self::FACTOR_LIMIT;
+            fits.then_some(Self { distance: distance as u32, weight: 0, common })
+        });
+        fitting.next().filter(|scale| scale.distance > 0)
     }
 
     /// The cost of a candidate, over [`CostScale::denominator`].

@@ -3,6 +3,7 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::block::BlockSpace;
+use super::observation::ObservationSpace;
 use super::{CostScale, Mechanism, Rule, exponential};
 use crate::chain::StateId;
 use crate::nats::Nats;
@@ -16,6 +17,7 @@ pub struct Workspace {
     flips: AllFlips,
     pub(super) halvings: Vec<u32>,
     pub(super) block: BlockSpace,
+    observation: ObservationSpace,
 }
 
 /// A scale with what a step needs of it.
@@ -44,6 +46,10 @@ impl Mechanism {
         words: &mut impl Words,
         workspace: &mut Workspace,
     ) -> StateId {
+        if let Some(observation) = self.observation() {
+            let predicted = self.predicted_after(previous);
+            return observation.draw(predicted, real, words, &mut workspace.observation);
+        }
         let scale = self.scale_after(previous);
         let least = self.fill_costs(previous, real, scale.cost, workspace);
         let Workspace { costs, flips, halvings, .. } = workspace;

@@ -313,20 +313,27 @@ impl Randomness {
         &mut self.stream
     }
 
+    /// The words for what is drawn for a real state alone, whatever was released before: a private start or
+    /// an observation.
+    pub fn at_observation(&mut self, walk: &WalkKey, step: u64, real: StateId) -> &mut Stream {
+        // No state has the number that stands for the one before.
+        self.at(walk, step, Some((StateId::NONE, real)))
+    }
+
     /// The words for a block of steps, of which the first has this number. All real states of the
     /// block decide the stream: a retried block repeats, and one that differs anywhere, or is cut
-    /// short, is independent.
+    /// short, is independent. The first block of a walk may begin with its first state, after none.
     pub fn at_block(
         &mut self,
         walk: &WalkKey,
         first_step: u64,
-        previous: StateId,
+        previous: Option<StateId>,
         reals: &[StateId],
     ) -> &mut Stream {
         if let Some(key) = &walk.0 {
             let mut hasher = blake3::Hasher::new_keyed(key);
             hasher.update(b"block").update(&first_step.to_le_bytes());
-            for state in std::iter::once(&previous).chain(reals) {
+            for state in std::iter::once(&previous.unwrap_or(StateId::NONE)).chain(reals) {
                 hasher.update(&(state.index() as u32).to_le_bytes());
             }
             self.stream = Stream::from_key(*hasher.finalize().as_bytes());
@@ -381,7 +388,7 @@ mod tests {
             let mut randomness = Source::seeded(1).open([0; 32]).unwrap();
             let walk = randomness.walk(name);
             let reals: Vec<_> = reals.iter().map(|&x| StateId::new(x)).collect();
-            randomness.at_block(&walk, step, StateId::new(previous), &reals).word()
+            randomness.at_block(&walk, step, Some(StateId::new(previous)), &reals).word()
         };
         let base = first_word(b"a", 1, 0, &[1, 2, 3]);
         assert_eq!(base, first_word(b"a", 1, 0, &[1, 2, 3]));

@@ -17,8 +17,8 @@
 //! random; all that shows is whether two digests under one key, id, mechanism and name are equal. With a
 //! seed in place of a secret anyone can compute it, as anyone can undo such a release.
 //!
-//! The real first state is part of the digest only if it is released ([`Start::First`]). Otherwise it
-//! decides nothing, and two walks that differ in it alone have the same release.
+//! The real first state is part of the digest only if it decides what is released ([`Start::looks`]).
+//! Otherwise two walks that differ in it alone have the same release.
 
 use std::fmt;
 
@@ -47,6 +47,7 @@ impl WalkDigest {
     pub(super) fn new(walk: &WalkKey, start: Start) -> Option<Self> {
         let key = walk.for_digests()?;
         let (kind, state) = match start {
+            Start::Private => (b'p', u32::MAX),
             Start::Initial => (b'i', u32::MAX),
             Start::First => (b'f', u32::MAX),
             Start::At(state) => (b'a', state.index() as u32),
@@ -54,7 +55,7 @@ impl WalkDigest {
         let mut input = [kind; 5];
         input[1..].copy_from_slice(&state.to_le_bytes());
         let so_far = cut(&key, &input);
-        Some(Self { key, so_far, skips_next: start != Start::First })
+        Some(Self { key, so_far, skips_next: !start.looks() })
     }
 
     /// The digest of a walk that goes on from a record.

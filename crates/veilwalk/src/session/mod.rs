@@ -4,17 +4,17 @@
 //! [`Releaser`] does the same for any number of walks at a time. Each is a [`Walk`] that the caller
 //! holds: a few bytes that say where it stands.
 //!
-//! The first released state goes out at once. From then on a mechanism that releases one step at a time
-//! answers every real state with a released one. One that releases blocks takes real states until a
-//! block is full, or until it is told that the walk is over, and releases them together. Where a block
-//! ends depends on the number of the step alone, never on the real walk: a border is part of what is
-//! released.
+//! A mechanism that releases one step at a time answers every real state with a released one, the first one
+//! too. One that releases blocks takes real states until a block is full, or until it is told that the
+//! walk is over, and releases them together. Where a block ends depends on the number of the step alone,
+//! never on the real walk: a border is part of what is released.
 //!
 //! # Privacy
 //!
-//! The first real state is not looked at: the first released state comes from the chain's initial
-//! distribution, or is a state of the caller's choice. [`Start::First`] releases the real first
-//! state itself. That state is then disclosed, and the guarantee holds for the states after it.
+//! The first released state is drawn near the first real one, as private as every other
+//! ([`Start::Private`]); or it comes from the chain's initial distribution, or is a state of the caller's
+//! choice, and the real one is not looked at. [`Start::First`] releases the real first state itself. That
+//! state is then disclosed, and the guarantee holds for the states after it.
 //!
 //! Sessions under different release ids are independent, so their losses add up. Under one id a walk
 //! that comes again with the same real states gets the same answers, which adds nothing. The same id
@@ -41,6 +41,8 @@
 //! between blocks, where nothing waits, and nowhere else.
 
 pub(crate) mod digest;
+pub(crate) mod follower;
+mod observer;
 mod releaser;
 #[cfg(feature = "serde")]
 mod saved;
@@ -48,25 +50,17 @@ mod saved;
 use std::sync::Arc;
 
 pub(crate) use digest::{Digest, WalkDigest};
-pub use releaser::{NoSuchState, PushError, Releaser, Walk};
+pub use follower::{FollowedWalk, Follower};
+pub(crate) use observer::Walker;
+pub use releaser::{NoSuchState, OpenError, PushError, Released, Releaser, Walk};
 #[cfg(feature = "serde")]
 pub use saved::{ReplayError, ResumeError, SavedSession, UnfilledBlock};
 
+pub use crate::mechanism::Start;
+
 use crate::chain::StateId;
 use crate::mechanism::{Blocks, Mechanism};
-use crate::random::{Forked, ReleaseId, Source, Unavailable};
-
-/// How a released walk starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Start {
-    /// With a state drawn from the chain's initial distribution.
-    #[default]
-    Initial,
-    /// With the real walk's first state, which is thereby **disclosed**.
-    First,
-    /// With this state.
-    At(StateId),
-}
+use crate::random::{Forked, ReleaseId, Source};
 
 /// One walk, released while it happens.
 ///
@@ -78,7 +72,7 @@ pub enum Start {
 /// let promise = Promise::within_radius("1".parse()?, "3.5".parse()?);
 /// let mechanism = Arc::new(Mechanism::new(model.clone(), Preset::Sharp.design(), promise)?);
 ///
-/// let mut session = Session::new(mechanism, &Source::system(), Start::Initial, "firm 12")?;
+/// let mut session = Session::new(mechanism, &Source::system(), Start::Private, "firm 12")?;
 /// for rating in ["Caa", "Ca/C", "Caa", "B"] {
 ///     let released = session.release(model.chain().require(rating)?)?;
 ///     println!("{rating} -> {}", model.chain().label(released));
@@ -97,13 +91,13 @@ pub enum Start {
 /// let design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
 /// let blocks = Arc::new(Mechanism::in_blocks(model.clone(), design, promise, "3".parse()?)?);
 ///
-/// let mut session = Session::new(blocks, &Source::system(), Start::Initial, "firm 12")?;
+/// let mut session = Session::new(blocks, &Source::system(), Start::Private, "firm 12")?;
 /// let mut counts = Vec::new();
-/// for rating in ["Caa", "Ca/C", "Caa", "B", "B", "B"] {
+/// for rating in ["Caa", "Ca/C", "Caa", "B", "B", "B", "B"] {
 ///     counts.push(session.push(model.chain().require(rating)?)?.len());
 /// }
 /// counts.push(session.finish()?.len());
-/// assert_eq!(counts, [1, 0, 0, 3, 0, 0, 2]);
+/// assert_eq!(counts, [0, 0, 3, 0, 0, 3, 0, 1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -112,7 +106,7 @@ pub struct Session {
     name: String,
     walk: Walk,
     digest: Option<WalkDigest>,
-    out: Vec<StateId>,
+    out: Released,
 }
 
 impl Session {
@@ -120,20 +114,20 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If the operating system has no randomness to give.
+    /// As [`Releaser::new`].
     pub fn new(
         mechanism: Arc<Mechanism>,
         source: &Source,
         start: Start,
         name: &str,
-    ) -> Result<Self, Unavailable> {
+    ) -> Result<Self, OpenError> {
         let releaser = Releaser::new(mechanism, source, start)?;
         let (walk, digest) = (releaser.walk(name), releaser.walk_digest(name));
-        Ok(Self { releaser, name: name.to_owned(), walk, digest, out: Vec::new() })
+        Ok(Self { releaser, name: name.to_owned(), walk, digest, out: Released::default() })
     }
 
-    /// Takes the next real state, and gives what is released now: one state, or in blocks the first
-    /// state at once, a block when it is full, and nothing in between.
+    /// Takes the next real state, and gives what is released now: one state, or in blocks a block when it is
+    /// full, and nothing in between. With a lag nothing comes until it has passed.
     ///
     /// # Errors
     ///
@@ -146,18 +140,28 @@ impl Session {
         if let Some(digest) = &mut self.digest {
             digest.push(real);
         }
-        Ok(&self.out)
+        Ok(&self.out.states)
+    }
+
+    /// What was observed for the states that the last [`Session::push`] released, in the same order. Empty
+    /// under a mechanism that draws moves.
+    #[must_use]
+    pub fn observed(&self) -> &[StateId] {
+        &self.out.observed
     }
 
     /// The released state for the next real state, with a mechanism that releases one step at a time.
     ///
     /// # Errors
     ///
-    /// As [`Session::push`], and if the mechanism releases blocks: then there may be nothing to answer
-    /// with.
+    /// As [`Session::push`], and if the mechanism releases blocks or waits for a lag: then there may be
+    /// nothing to answer with.
     pub fn release(&mut self, real: StateId) -> Result<StateId, PushError> {
         if let Some(length) = self.mechanism().blocks().map(Blocks::length) {
             return Err(PushError::InBlocks { length });
+        }
+        if let Some(lag @ 1..) = self.mechanism().observation().map(|o| o.tracking().lag) {
+            return Err(PushError::WithLag { lag });
         }
         self.push(real).map(|released| released[0])
     }
@@ -167,7 +171,7 @@ impl Session {
     /// # Errors
     ///
     /// If the process was forked since the session was opened with system randomness.
-    pub fn finish(mut self) -> Result<Vec<StateId>, Forked> {
+    pub fn finish(mut self) -> Result<Released, Forked> {
         self.out.clear();
         self.releaser.finish(self.walk, &mut self.out)?;
         Ok(self.out)

@@ -1,14 +1,18 @@
 //! Releases any number of walks, each of which is held by the caller.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::observer::{First, Observer};
 use super::{Digest, Start, WalkDigest};
+use crate::belief::Track;
 use crate::chain::StateId;
-use crate::mechanism::{BlockLength, Blocks, Mechanism, Workspace};
+use crate::mechanism::{BlockLength, Blocks, Mechanism, NoPrivateStart, Workspace};
 use crate::random::{Forked, Randomness, ReleaseId, Source, Unavailable, WalkKey};
+use crate::watch::unwatched;
 
 /// Why a real state is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -35,9 +39,30 @@ pub enum PushError {
         /// How long blocks are.
         length: BlockLength,
     },
+    /// One state was asked for of a mechanism that waits.
+    #[error(
+        "the answer to a state comes {lag} steps later, so there is none to give at once; push real states \
+         one after another, and finish the walk"
+    )]
+    WithLag {
+        /// How many steps later.
+        lag: u32,
+    },
     /// The process was forked since the source was opened.
     #[error(transparent)]
     Forked(#[from] Forked),
+}
+
+/// Why nothing can be released.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The operating system has no randomness to give.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// The mechanism cannot start privately.
+    #[error(transparent)]
+    Start(#[from] NoPrivateStart),
 }
 
 /// A real state that is not one of the chain's.
@@ -61,6 +86,53 @@ pub struct Walk {
     pub(super) last: Option<StateId>,
     /// Empty between blocks, and always where states are released one at a time.
     waiting: Vec<StateId>,
+    /// What is believed of the walk, and what was observed of it and waits because of a lag: public. None
+    /// under a mechanism that draws moves.
+    pub(super) followed: Option<Box<Followed>>,
+}
+
+/// The public part of a walk whose real states are observed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Followed {
+    pub(super) track: Track,
+    /// Observations that wait to go out with their released state.
+    pub(super) observed: VecDeque<StateId>,
+}
+
+/// What is released at a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Released {
+    /// The released states.
+    pub states: Vec<StateId>,
+    /// What was observed for each of them, in the same order. Empty under a mechanism that draws moves.
+    pub observed: Vec<StateId>,
+}
+
+impl Released {
+    /// Forgets what was released.
+    pub fn clear(&mut self) {
+        self.states.clear();
+        self.observed.clear();
+    }
+}
+
+/// The released states.
+impl IntoIterator for Released {
+    type Item = StateId;
+    type IntoIter = std::vec::IntoIter<StateId>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.states.into_iter()
+    }
+}
+
+/// The released states.
+impl std::ops::Deref for Released {
+    type Target = [StateId];
+
+    fn deref(&self) -> &[StateId] {
+        &self.states
+    }
 }
 
 impl Walk {
@@ -76,10 +148,28 @@ impl Walk {
         self.last
     }
 
-    /// How many real states wait for their block to fill.
+    /// How many real states wait for their block to fill, or observations of them for the lag to pass.
     #[must_use]
     pub fn waiting(&self) -> usize {
+        self.waiting.len() + self.followed.as_ref().map_or(0, |followed| followed.observed.len())
+    }
+
+    /// How many of these are real states.
+    #[must_use]
+    pub fn waiting_reals(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// Whether how many states were released, and the last of them, is all there is to know of it
+    /// ([`Releaser::walk_at`]).
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.waiting.is_empty() && self.followed.is_none()
+    }
+
+    /// How many real states were taken so far.
+    pub(super) fn taken(&self) -> u64 {
+        self.released + self.waiting() as u64
     }
 }
 
@@ -89,7 +179,7 @@ impl fmt::Debug for Walk {
         f.debug_struct("Walk")
             .field("released", &self.released)
             .field("last", &self.last)
-            .field("waiting", &self.waiting.len())
+            .field("waiting", &self.waiting())
             .finish_non_exhaustive()
     }
 }
@@ -105,6 +195,8 @@ pub struct Releaser {
     start: Start,
     /// How many states the chain has.
     states: usize,
+    /// Where the mechanism draws observations.
+    observer: Option<Observer>,
 }
 
 impl Releaser {
@@ -112,21 +204,31 @@ impl Releaser {
     ///
     /// # Errors
     ///
-    /// If the operating system has no randomness to give.
+    /// If the operating system has no randomness to give, or the start is private and the mechanism cannot
+    /// start so.
     pub fn new(
         mechanism: Arc<Mechanism>,
         source: &Source,
         start: Start,
-    ) -> Result<Self, Unavailable> {
+    ) -> Result<Self, OpenError> {
+        mechanism.check_start(start, &unwatched)?;
+        let observer = Observer::new(&mechanism);
         let randomness = source.open(mechanism.fingerprint())?;
         let states = mechanism.model().chain().len();
-        Ok(Self { mechanism, randomness, workspace: Workspace::default(), start, states })
+        let workspace = Workspace::default();
+        Ok(Self { mechanism, randomness, workspace, start, states, observer })
     }
 
     /// The mechanism.
     #[must_use]
     pub fn mechanism(&self) -> &Arc<Mechanism> {
         &self.mechanism
+    }
+
+    /// What observes real states, if they are observed.
+    #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for saved sessions"))]
+    pub(super) fn observer(&self) -> Option<&Observer> {
+        self.observer.as_ref()
     }
 
     /// The release id that randomness is derived from, if it is derived.
@@ -155,11 +257,11 @@ impl Releaser {
     #[must_use]
     pub fn walk(&self, name: &str) -> Walk {
         let key = self.randomness.walk(name.as_bytes());
-        Walk { key, released: 0, last: None, waiting: Vec::new() }
+        Walk { key, released: 0, last: None, waiting: Vec::new(), followed: None }
     }
 
-    /// A walk that stands where another of the same name stood when nothing of it waited: for those
-    /// who keep the place of many walks in few bytes each.
+    /// A walk that stands where another of the same name stood when it was [at rest](Walk::is_at_rest): for
+    /// those who keep the place of many walks in few bytes each.
     ///
     /// # Panics
     ///
@@ -171,7 +273,7 @@ impl Releaser {
     }
 
     /// Takes the next real state of a walk, and appends to `out` what is released now: one state, or in
-    /// blocks the first state at once, a block when it is full, and nothing in between.
+    /// blocks a block when it is full, and nothing in between. With a lag nothing comes until it has passed.
     ///
     /// # Errors
     ///
@@ -183,23 +285,31 @@ impl Releaser {
         &mut self,
         walk: &mut Walk,
         real: StateId,
-        out: &mut Vec<StateId>,
+        out: &mut Released,
     ) -> Result<(), PushError> {
         self.randomness.check_process()?;
         self.check_state(real)?;
+        if self.observer.is_some() {
+            self.observe(walk, real, out);
+            return Ok(());
+        }
         match walk.last {
             Some(previous) if self.mechanism.blocks().is_none() => {
                 let words = self.randomness.at(&walk.key, walk.released, Some((previous, real)));
                 let next = self.mechanism.step(previous, real, words, &mut self.workspace);
                 walk.released += 1;
                 walk.last = Some(next);
-                out.push(next);
+                out.states.push(next);
             }
             Some(_) => {
                 self.check_steps(walk.released + walk.waiting.len() as u64)?;
-                self.wait(walk, real, out);
+                self.wait(walk, real, &mut out.states);
             }
-            None => self.begin(walk, real, out),
+            None if self.starts_in_a_block() => {
+                self.check_steps(walk.waiting.len() as u64 + 1)?;
+                self.wait(walk, real, &mut out.states);
+            }
+            None => self.begin(walk, real, &mut out.states),
         }
         Ok(())
     }
@@ -211,9 +321,14 @@ impl Releaser {
     ///
     /// If the process was forked since the releaser was made with system randomness. Nothing is released
     /// then.
-    pub fn finish(&mut self, mut walk: Walk, out: &mut Vec<StateId>) -> Result<(), Forked> {
+    pub fn finish(&mut self, mut walk: Walk, out: &mut Released) -> Result<(), Forked> {
         self.randomness.check_process()?;
-        self.flush(&mut walk, out);
+        if let (Some(observer), Some(followed)) = (&mut self.observer, &mut walk.followed) {
+            observer.finish(&mut followed.track, &mut out.states);
+            out.observed.extend(followed.observed.drain(..));
+            return Ok(());
+        }
+        self.flush(&mut walk, &mut out.states);
         Ok(())
     }
 
@@ -223,18 +338,55 @@ impl Releaser {
     ///
     /// If a real state is not one of the chain's, the walk has too many steps, or the process was forked
     /// since the releaser was made with system randomness. Nothing is released then.
-    pub fn release(&mut self, name: &str, reals: &[StateId]) -> Result<Vec<StateId>, PushError> {
+    pub fn release(&mut self, name: &str, reals: &[StateId]) -> Result<Released, PushError> {
         reals.iter().try_for_each(|&real| self.check_state(real))?;
-        if let Some(steps) = reals.len().checked_sub(1) {
-            self.check_steps(steps as u64)?;
+        let before_the_first_block = usize::from(!self.starts_in_a_block());
+        if let Some(together) = reals.len().checked_sub(before_the_first_block) {
+            self.check_steps(together as u64)?;
         }
         let mut walk = self.walk(name);
-        let mut released = Vec::with_capacity(reals.len());
+        let mut released = Released::default();
+        released.states.reserve(reals.len());
         for &real in reals {
             self.push(&mut walk, real, &mut released)?;
         }
         self.finish(walk, &mut released)?;
         Ok(released)
+    }
+
+    /// Observes a real state, and releases what is due.
+    fn observe(&mut self, walk: &mut Walk, real: StateId, out: &mut Released) {
+        let Self { observer, randomness, mechanism, start, .. } = self;
+        let Some(observer) = observer else { return };
+        let number = walk.taken();
+        let Followed { track, observed } = &mut **walk.followed.get_or_insert_default();
+        let first = match start {
+            _ if number > 0 => None,
+            Start::Private => None,
+            Start::First => Some(First::Public(real)),
+            Start::At(state) => Some(First::Public(*state)),
+            Start::Initial => {
+                let words = randomness.at(&walk.key, 0, None);
+                Some(First::Blind(mechanism.model().chain().initial().draw(words)))
+            }
+        };
+        let before = out.states.len();
+        observed.push_back(match first {
+            Some(first) => observer.start(track, first, &mut out.states),
+            None => {
+                let words = randomness.at_observation(&walk.key, number, real);
+                observer.observe(track, real, words, &mut out.states)
+            }
+        });
+        let released = out.states.len() - before;
+        out.observed.extend(observed.drain(..released));
+        walk.released += released as u64;
+        walk.last = track.last();
+    }
+
+    /// Whether the first state waits for its block.
+    fn starts_in_a_block(&self) -> bool {
+        self.start == Start::Private && self.mechanism.starts_in_a_block()
     }
 
     fn check_state(&self, real: StateId) -> Result<(), NoSuchState> {
@@ -256,6 +408,11 @@ impl Releaser {
         let first = match self.start {
             Start::First => real,
             Start::At(state) => state,
+            Start::Private => {
+                // Looked up when the releaser was opened.
+                let response = self.mechanism.private_start().expect("a private start");
+                response.draw(real, self.randomness.at_observation(&walk.key, 0, real))
+            }
             Start::Initial => {
                 let words = self.randomness.at(&walk.key, 0, None);
                 self.mechanism.model().chain().initial().draw(words)
@@ -277,9 +434,18 @@ impl Releaser {
 
     /// Releases the block as far as it goes.
     fn flush(&mut self, walk: &mut Walk, out: &mut Vec<StateId>) {
-        let Some(previous) = walk.last.filter(|_| !walk.waiting.is_empty()) else { return };
-        let words = self.randomness.at_block(&walk.key, walk.released, previous, &walk.waiting);
-        self.mechanism.release_after(previous, &walk.waiting, words, &mut self.workspace, out);
+        if walk.waiting.is_empty() {
+            return;
+        }
+        let words = self.randomness.at_block(&walk.key, walk.released, walk.last, &walk.waiting);
+        let (mechanism, space) = (&self.mechanism, &mut self.workspace);
+        match walk.last {
+            Some(previous) => mechanism.release_after(previous, &walk.waiting, words, space, out),
+            None => {
+                let released = mechanism.release_from_start(&walk.waiting, words, space, out);
+                released.expect("looked up when the releaser was opened");
+            }
+        }
         walk.released += walk.waiting.len() as u64;
         walk.last = out.last().copied();
         walk.waiting.clear();

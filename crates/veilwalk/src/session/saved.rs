@@ -9,13 +9,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Digest, NoSuchState, PushError, Session, Start, WalkDigest};
+use super::releaser::Followed;
+use super::{
+    Digest, NoSuchState, OpenError, PushError, Released, Session, Start, Walk, WalkDigest,
+};
+use crate::belief::{Track, TrackParts};
 use crate::chain::StateId;
 use crate::mechanism::{BlockLength, Mechanism};
 use crate::model::Model;
-use crate::random::{ReleaseId, Source, Unavailable, WalkKey};
+use crate::random::{ReleaseId, Source, WalkKey};
 
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
@@ -25,6 +29,16 @@ struct Saved {
     derived: Option<Derived>,
     released: u64,
     last: Option<u32>,
+    /// Where real states are observed.
+    followed: Option<SavedTrack>,
+}
+
+/// What anybody can infer of the walk from what was released, and observations that are not out yet. All of
+/// it is public: it is made of observations.
+#[derive(Serialize, Deserialize)]
+struct SavedTrack {
+    track: TrackParts,
+    observed: Vec<u32>,
 }
 
 /// What is saved where randomness is derived from a key or a seed.
@@ -56,8 +70,10 @@ pub struct UnfilledBlock {
 pub struct SavedSession {
     /// The release id under which it has to be taken up; none without a key or a seed.
     pub release_id: Option<ReleaseId>,
-    /// How many states were released, and so how many real states the record covers.
+    /// How many states were released.
     pub released: u64,
+    /// How many real states the record covers: with a lag, more than were released.
+    pub covered: u64,
 }
 
 impl SavedSession {
@@ -68,8 +84,10 @@ impl SavedSession {
     /// If the bytes are not a saved session of this format.
     pub fn read(bytes: &[u8]) -> Result<Self, ResumeError> {
         let saved = Saved::read(bytes)?;
+        let covered = saved.covered();
         let release_id = saved.derived.map(|derived| ReleaseId::from_bytes(derived.release_id));
-        Ok(Self { release_id, released: saved.released })
+        let released = saved.released;
+        Ok(Self { release_id, released, covered })
     }
 }
 
@@ -80,10 +98,12 @@ impl Session {
     ///
     /// If real states wait for their block to fill.
     pub fn save(&self) -> Result<Vec<u8>, UnfilledBlock> {
-        if let (waiting @ 1.., Some(blocks)) = (self.walk.waiting(), self.mechanism().blocks()) {
+        if let (waiting @ 1.., Some(blocks)) =
+            (self.walk.waiting_reals(), self.mechanism().blocks())
+        {
             return Err(UnfilledBlock { waiting, length: blocks.length() });
         }
-        Ok(self.owner().write(self.walk.released, self.walk.last, self.digest.as_ref()))
+        Ok(self.owner().write(&self.walk, self.digest.as_ref()))
     }
 
     /// Takes a saved session up again, with the same mechanism, name and release id. The source is
@@ -102,9 +122,11 @@ impl Session {
     ) -> Result<Self, ResumeError> {
         let mut session = Self::new(mechanism, source, start, name)?;
         let standing = session.owner().read(bytes)?;
-        (session.walk.released, session.walk.last) = (standing.released, standing.last);
-        session.digest = standing.digest.and_then(|so_far| {
-            WalkDigest::resumed(&session.walk.key, start, standing.released, so_far)
+        let Standing { released, last, digest, .. } = standing;
+        (session.walk.released, session.walk.last) = (released, last);
+        session.walk.followed = session.follow(standing.followed)?;
+        session.digest = digest.and_then(|so_far| {
+            WalkDigest::resumed(&session.walk.key, start, session.walk.taken(), so_far)
         });
         Ok(session)
     }
@@ -124,20 +146,39 @@ impl Session {
         name: &str,
         bytes: &[u8],
         reals: &[StateId],
-    ) -> Result<(Self, Vec<StateId>), ReplayError> {
+    ) -> Result<(Self, Released), ReplayError> {
         let mut session = Self::resume(mechanism, source, start, name, bytes)?;
         let given = session.releaser.digest(name, reals);
-        let covered = session.walk.released;
+        let covered = session.walk.taken();
         session.owner().check_replay(covered, session.digest.as_ref(), given, reals)?;
         let mut walk = session.releaser.walk(name);
-        let mut released = Vec::with_capacity(reals.len());
+        let mut released = Released::default();
         for &real in reals {
             session.releaser.push(&mut walk, real, &mut released)?;
         }
-        if walk.last != session.walk.last || released.len() != reals.len() {
+        if walk.last != session.walk.last || walk.released != session.walk.released {
             return Err(ResumeError::Damaged.into());
         }
         Ok((session, released))
+    }
+
+    /// The public part of the walk, as it was saved.
+    fn follow(&self, saved: Option<SavedTrack>) -> Result<Option<Box<Followed>>, ResumeError> {
+        let (saved, observer) = match (saved, self.releaser.observer()) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) if self.walk.released == 0 => return Ok(None),
+            (Some(saved), Some(observer)) => (saved, observer),
+            _ => return Err(ResumeError::Damaged),
+        };
+        let tracker = observer.tracker();
+        let states = tracker.model().chain().len();
+        let known = saved.observed.iter().all(|&state| (state as usize) < states);
+        let observed = saved.observed.iter().map(|&state| StateId::new(state as usize)).collect();
+        let track = Track::from_parts(saved.track, tracker).filter(|_| known);
+        let followed = Followed { track: track.ok_or(ResumeError::Damaged)?, observed };
+        let fits = followed.track.last() == self.walk.last
+            && followed.track.waiting() == followed.observed.len();
+        if fits { Ok(Some(Box::new(followed))) } else { Err(ResumeError::Damaged) }
     }
 
     fn owner(&self) -> Owner<'_> {
@@ -200,9 +241,9 @@ pub enum ResumeError {
          started with, so that a step that is made again repeats itself"
     )]
     OtherSource,
-    /// No randomness to go on with.
+    /// Nothing can be released here.
     #[error(transparent)]
-    Unavailable(#[from] Unavailable),
+    Open(#[from] OpenError),
 }
 
 /// Why a walk cannot be repeated from its first state and then go on.
@@ -257,6 +298,12 @@ fn checksum(bytes: &[u8]) -> [u8; 4] {
 }
 
 impl Saved {
+    /// How many real states were taken.
+    fn covered(&self) -> u64 {
+        let waiting = self.followed.as_ref().map_or(0, |followed| followed.observed.len());
+        self.released + waiting as u64
+    }
+
     fn read(bytes: &[u8]) -> Result<Self, ResumeError> {
         let (content, sum) = bytes.split_last_chunk::<4>().ok_or(ResumeError::Damaged)?;
         if checksum(content) != *sum {
@@ -267,21 +314,18 @@ impl Saved {
             return Err(ResumeError::Version { found: version });
         }
         let saved: Self = postcard::from_bytes(body).map_err(|_| ResumeError::Damaged)?;
-        if saved.last.is_some() == (saved.released > 0) {
-            Ok(saved)
-        } else {
-            Err(ResumeError::Damaged)
-        }
+        let known = saved.last.is_some() == (saved.released > 0);
+        if known { Ok(saved) } else { Err(ResumeError::Damaged) }
     }
 }
 
 /// Where a saved session stands.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) released: u64,
     pub(super) last: Option<StateId>,
     /// Of the real states so far, where randomness is derived.
     pub(super) digest: Option<Digest>,
+    followed: Option<SavedTrack>,
 }
 
 /// What a saved session belongs to.
@@ -300,12 +344,8 @@ impl Owner<'_> {
     }
 
     /// The bytes of a session that stands here.
-    pub(super) fn write(
-        &self,
-        released: u64,
-        last: Option<StateId>,
-        digest: Option<&WalkDigest>,
-    ) -> Vec<u8> {
+    pub(super) fn write(&self, walk: &Walk, digest: Option<&WalkDigest>) -> Vec<u8> {
+        let number = |state: StateId| state.index() as u32;
         let derived = || {
             Some(Derived {
                 release_id: self.release_id?.to_bytes(),
@@ -318,8 +358,12 @@ impl Owner<'_> {
             mechanism: cut(&self.mechanism),
             name: self.name_hash(),
             derived: derived(),
-            released,
-            last: last.map(|state| state.index() as u32),
+            released: walk.released,
+            last: walk.last.map(number),
+            followed: walk.followed.as_ref().map(|followed| SavedTrack {
+                track: followed.track.to_parts(),
+                observed: followed.observed.iter().copied().map(number).collect(),
+            }),
         };
         let mut bytes = vec![VERSION];
         bytes.extend(postcard::to_allocvec(&saved).expect("plain numbers always serialize"));
@@ -359,7 +403,7 @@ impl Owner<'_> {
         if last.is_some_and(|state| state.index() >= self.model.chain().len()) {
             return Err(ResumeError::Damaged);
         }
-        Ok(Standing { released: saved.released, last, digest })
+        Ok(Standing { released: saved.released, last, digest, followed: saved.followed })
     }
 
     /// Compares the real states of a walk, from its first one, with a record.

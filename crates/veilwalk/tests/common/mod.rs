@@ -37,8 +37,7 @@ pub(crate) fn radius(epsilon: &str, radius: &str) -> Promise {
 
 /// A design with the exponential rule, the one of blocks.
 pub(crate) fn exponential(distance: Distance, chain_weight: &str) -> Design {
-    let chain_weight = chain_weight.parse().unwrap();
-    Design { distance, rule: Rule::Exponential, chain_weight }
+    Design::of_moves(distance, Rule::Exponential, chain_weight.parse().unwrap())
 }
 
 pub(crate) fn blocks(

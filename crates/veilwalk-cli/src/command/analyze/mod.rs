@@ -25,7 +25,8 @@ use crate::terminal;
 ///
 /// Exact where nothing else is said: kernels are known, so nothing has to be simulated. Figures are
 /// averages over the chain's own walks, which tells nothing about real ones, or with --real over
-/// given walks. With --block, figures are exact for given walks and simulated for the chain's own.
+/// given walks. With --block, figures are exact for given walks and simulated for the chain's own; for
+/// walks that are made of observations they are always simulated.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let origin = args.own.origin(chain)?;
     let start = args.own.start(chain, origin)?;
     let real = args.real.read(chain)?;
-    let asked = args.release.asked()?;
+    let asked = args.release.asked()?.starting(start);
     let length = asked.request.block;
     if real.is_some() {
         terminal::warning(

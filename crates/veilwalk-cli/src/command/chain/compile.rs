@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use veilwalk::Preset;
 use veilwalk::internal::model::Certified;
+use veilwalk::internal::request::Base;
 use veilwalk_io::write_model;
 
 use crate::args::{ChainOptions, DistanceOptions, MechanismArgs, Written, counted, settle_output};
@@ -45,7 +47,13 @@ pub(super) fn run(args: &Args) -> Result<()> {
         Err(_) => "no table of distances, which are searched for".to_owned(),
     };
     if args.mechanism.is_given() {
-        let chosen = args.mechanism.on(&model)?;
+        let mut asked = args.mechanism.asked(None)?;
+        // What `auto` takes is not known before the start is. But it compares `cell` with others, and of
+        // these only `cell` has scales to keep.
+        if asked.request.base == Base::Auto && asked.request.candidates.kind.is_none() {
+            asked.request.base = Base::Preset(Preset::Cell);
+        }
+        let chosen = asked.on(&model)?;
         let Some(certificate) = chosen.mechanism.certificate() else {
             bail!(
                 "the mechanism {} needs nothing beyond the distances, which every model has; leave \

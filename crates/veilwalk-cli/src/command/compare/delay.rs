@@ -12,7 +12,7 @@ use veilwalk::guarantee::Cover;
 use veilwalk::internal::plan::affordable_walks;
 use veilwalk::internal::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
 use veilwalk::mechanism::{BlockLength, Unit};
-use veilwalk::{Design, Mechanism, Preset, Promise, Rule};
+use veilwalk::{Design, Mechanism, Preset, Promise, Rule, unwatched};
 
 use super::Setting;
 use crate::args::{block_flag, block_value, counted};
@@ -49,9 +49,13 @@ impl Delay {
         for &length in lengths {
             refuse_too_long(length, setting.steps, "the walks")?;
             let made = Mechanism::in_blocks(Arc::clone(&setting.model), DESIGN, promise, length);
+            let made = made.map_err(|refusal| refusal.to_string()).and_then(|mechanism| {
+                let starts = mechanism.check_start(setting.start, &unwatched);
+                starts.map(|()| mechanism).map_err(|refusal| refusal.to_string())
+            });
             let outcome = match made {
                 Ok(mechanism) => Ok(simulated(setting, &mechanism, length, walks)?),
-                Err(refusal) => Err(refusal.to_string()),
+                Err(refusal) => Err(refusal),
             };
             rows.push(Row { length, outcome });
         }
@@ -82,7 +86,10 @@ impl Delay {
         json!({
             "epsilon": self.promise.epsilon.value().as_f64(),
             "radius_nats": radius,
-            "substitutions": if radius.is_none() { Some(1) } else { None },
+            "substitutions": match self.promise.unit {
+                Unit::Radius(_) => None,
+                Unit::Substitutions(count) => Some(count.get()),
+            },
             "design": DESIGN.to_string(),
             "known": "simulated",
             "rows": self.rows.iter().map(row).collect::<Vec<_>>(),

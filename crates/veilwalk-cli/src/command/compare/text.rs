@@ -10,6 +10,7 @@ use veilwalk::internal::nats::in_nats;
 
 use super::command;
 use super::delay::Delay;
+use crate::args::counted;
 use crate::command::analyze::{chance, nats, percent};
 use crate::terminal;
 
@@ -53,6 +54,12 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
              the mechanism's own proof gives; what is lost differs (last column).",
             in_nats(radius)
         ),
+        Basis::Substitutions(count) => writeln!(
+            page,
+            "\nAt equal epsilon and number of replaced states: epsilon {epsilon}, {}\n  Each scale is what \
+             the mechanism's own proof gives; what is lost differs (last column).",
+            counted(count.get() as usize, "substitution")
+        ),
         Basis::Loss => writeln!(
             page,
             "\nAt equal exact loss: replacing any one state loses {epsilon}\n  The fair comparison: \
@@ -64,7 +71,7 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
     let mut table = terminal::table(&header);
     let mut refused = Vec::new();
     let mut bounded = false;
-    let mut real = None;
+    let (mut real, mut simulated) = (None, None);
     for row in &comparison.rows {
         let measured = match &row.outcome {
             Ok(measured) => measured,
@@ -74,7 +81,9 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
             }
         };
         let utility = &measured.utility;
+        simulated = simulated.max(measured.simulated.map(|simulated| simulated.walks));
         real = Some(utility.entropy_nats.real);
+        let off = |purpose| measured.simulated.map(|_| measured.standard_error(purpose));
         let sign = match measured.figures {
             FigureKind::Exact => "",
             FigureKind::UpperBound => "≤ ",
@@ -82,15 +91,24 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
         bounded |= measured.figures == FigureKind::UpperBound;
         table.add_row([
             row.preset.to_string(),
-            percent(utility.wrong_state_share),
-            nats(utility.mean_distance_nats),
+            with_error(percent, utility.wrong_state_share, off(Purpose::WrongStates)),
+            with_error(nats, utility.mean_distance_nats, off(Purpose::Closeness)),
             nats(utility.entropy_nats.released),
             chance(utility.exceedance[0].per_step),
             format!("{sign}{}", chance(measured.loss)),
         ]);
     }
+    let dash = || "-".to_owned();
+    let alone = &comparison.alone;
+    table.add_row([
+        "(chain alone)".into(),
+        percent(alone.wrong_state_share),
+        nats(alone.mean_distance_nats),
+        nats(alone.entropy_nats.released),
+        chance(alone.exceedance[0].per_step),
+        "0".into(),
+    ]);
     if let Some(real) = real {
-        let dash = || "-".to_owned();
         table.add_row(["(real walk)".into(), dash(), dash(), nats(real), dash(), dash()]);
     }
     for column in table.column_iter_mut().skip(1) {
@@ -108,7 +126,70 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
     for remark in remarks.chain(bounds) {
         let _ = writeln!(page, "{}", terminal::wrapped(&remark));
     }
+    if let Some(walks) = simulated {
+        let note = format!(
+            "±: simulated over {}, with the standard error; all other figures are exact",
+            counted(walks as usize, "walk")
+        );
+        let _ = writeln!(page, "{}", terminal::wrapped(&note));
+    }
+    line_to_beat(page, comparison);
     winners(page, comparison, chain_flags);
+}
+
+/// Names what does no better than a walk that never saw the real one.
+fn line_to_beat(page: &mut String, comparison: &Comparison) {
+    let names = |purpose| {
+        let presets = comparison.no_better_than_the_chain(purpose);
+        presets.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let (near, right) = (names(Purpose::Closeness), names(Purpose::WrongStates));
+    let verb = |names: &[String]| if names.len() == 1 { "does" } else { "do" };
+    let mut said = Vec::new();
+    if !near.is_empty() {
+        said.push(format!(
+            "{} {} not beat the chain alone by mean distance",
+            listed(&near),
+            verb(&near)
+        ));
+    }
+    if !right.is_empty() {
+        said.push(format!("{} {} not beat it by wrong states", listed(&right), verb(&right)));
+    }
+    let sentence = if said.is_empty() {
+        "All beat the chain alone, a walk drawn without looking at the real one.".to_owned()
+    } else {
+        format!(
+            "The chain alone is a walk drawn without looking at the real one. At this setting {}.",
+            said.join("; ")
+        )
+    };
+    if comparison.rows.iter().any(|row| row.outcome.is_ok()) {
+        let _ = writeln!(page, "{}", terminal::wrapped(&sentence));
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names {
+        [rest @ .., before, last] => {
+            rest.iter().map(|name| format!("{name}, ")).collect::<String>()
+                + &format!("{before} and {last}")
+        }
+        few => few.concat(),
+    }
+}
+
+/// `21.80 % ±0.32`, or the figure by itself where it is exact.
+fn with_error(shown: fn(f64) -> String, value: f64, error: Option<f64>) -> String {
+    match error {
+        None => shown(value),
+        Some(error) => {
+            let error = shown(error);
+            let number = error.split(' ').next().unwrap_or_default();
+            format!("{} ±{number}", shown(value))
+        }
+    }
 }
 
 fn winners(page: &mut String, comparison: &Comparison, chain_flags: &str) {

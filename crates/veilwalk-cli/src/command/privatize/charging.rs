@@ -47,7 +47,8 @@ impl Charging {
             bail!("a ledger is kept in a file; give --ledger the name of one");
         }
         let mechanism = &chosen.mechanism;
-        let Some(Price { promise, one_state, linear }) = Price::of(mechanism) else {
+        let price = Price::of(mechanism).map(|price| price.starting(start));
+        let Some(Price { promise, one_state, linear, .. }) = price else {
             bail!("the mechanism makes no promise that a ledger could count");
         };
         let chain = mechanism.model().hash();

@@ -14,10 +14,10 @@ use veilwalk::internal::mechanism::Budget;
 use veilwalk::internal::request::Made;
 use veilwalk::mechanism::Unit;
 use veilwalk::random::{ReleaseId, Secret, SourceKind};
-use veilwalk::{Chain, Model, Promise, Source, Start};
+use veilwalk::{Chain, Mechanism, Model, Promise, Source, Start};
 use veilwalk_io::{
-    AtomicFile, Compression, Hashing, HeldOutput, NewWalk, ReadError, ReadErrorKind, UnknownStates,
-    WalkFormat, WalkOptions, WalkReader,
+    AtomicFile, Compression, Hashing, HeldOutput, NewWalk, OwnColumns, ReadError, ReadErrorKind,
+    UnknownStates, WalkFormat, WalkOptions, WalkReader,
 };
 use veilwalk_ledger::Window;
 
@@ -26,7 +26,7 @@ use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
     self, Input, ReleaseArgs, UnknownLabels, UnknownState, Written, any_whole, blocks_in_words,
-    quoted, unknown_state_error, whole,
+    counted, quoted, unknown_state_error, whole,
 };
 use crate::progress;
 use crate::terminal;
@@ -37,7 +37,8 @@ use crate::terminal;
 /// walks may be mixed. Parquet and Arrow may also have one row per walk, with the list of its states.
 /// Text may be compressed with gzip or zstd. Writes the name of the trajectory as it is, the number of
 /// the step and the released state, and nothing else of the input, in the order of the input. With
-/// --block, rows come out when their block is released. With -o, a manifest beside the release says
+/// --block, rows come out when their block is released, with --lag when so many more steps were read. With a
+/// mechanism that observes (`tight`, `believed`) there is a column `observed` as well. With -o, a manifest beside the release says
 /// what was promised. A file without walks gives an empty release, with a warning and status 0.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -76,8 +77,8 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Input and output")]
     stream: bool,
 
-    /// The rows of each walk are next to each other, and a walk is over when another begins. With --block,
-    /// it is then released without waiting for the end of the input; a walk that goes on later is an error
+    /// The rows of each walk are next to each other, and a walk is over when another begins. With --block
+    /// or --lag, it is then released without waiting for the end of the input; a walk that goes on later is an error
     #[arg(long, help_heading = "Input and output")]
     grouped: bool,
 
@@ -98,9 +99,10 @@ pub(crate) struct Args {
     #[arg(long, default_value = "error", value_name = "WHAT", help_heading = "Input and output")]
     unknown_state: UnknownState,
 
-    /// How released walks start: `initial` (drawn from the initial distribution), `first` (the real
-    /// first state, which is disclosed) or a state
-    #[arg(long, value_name = "HOW", default_value = "initial", help_heading = "Release")]
+    /// How released walks start: `private` (drawn near the real first state, as private as every other),
+    /// `initial` (drawn from the initial distribution, whatever the real first state is), `first` (the
+    /// real first state, which is disclosed) or a state
+    #[arg(long, value_name = "HOW", default_value = "private", help_heading = "Release")]
     start: String,
 
     /// Take randomness from this number: reproducible, and NOT private
@@ -173,7 +175,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(output) = args.output.as_ref().filter(|_| args.writes_to_file()) {
         args::settle_output(output, Written::Release, &args.inputs())?;
     }
-    let asked = args.release.asked()?;
+    let asked = args.release.asked()?.starting(start);
     let length = asked.request.block;
     let promise = asked.request.promise;
     asked.check(model.chain())?;
@@ -183,6 +185,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let blocks = blocks.unwrap_or_default();
     terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
     terminal::note(format!("release id {release_id}"));
+    tell_observation(&chosen.mechanism);
     tell_coverage(&cover, promise);
     args.warn(&source, start);
     args.check_person_column()?;
@@ -192,6 +195,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Ok(error) => args.with_advice(model.chain(), error),
         Err(other) => other,
     })?;
+    // Before anything is charged.
+    OwnColumns::of(&run.chosen.mechanism).check_kept(&args.output_name(), &args.keep)?;
     let known = match (&run.ledger, walks.can_be_read_twice()) {
         (Some(_), true) => {
             let known = args.known_walks(model.chain(), &run);
@@ -415,6 +420,14 @@ impl Args {
         self.stream && !self.writes_to_file()
     }
 
+    /// What messages call the output.
+    fn output_name(&self) -> String {
+        match &self.output {
+            Some(path) if self.writes_to_file() => path.display().to_string(),
+            _ => "standard output".to_owned(),
+        }
+    }
+
     fn writes_to_file(&self) -> bool {
         self.output.as_ref().is_some_and(|path| !args::is_standard_output(path))
     }
@@ -470,6 +483,22 @@ impl Args {
                 self.keep.join(", ")
             ));
         }
+    }
+}
+
+/// Says what else is released where real states are observed, and when.
+fn tell_observation(mechanism: &Mechanism) {
+    let Some(observation) = mechanism.observation() else { return };
+    terminal::note(
+        "the release has one more column, `observed`: what was observed of each real state, from which \
+         the released walk is made. The promise covers both",
+    );
+    let lag = observation.tracking().lag;
+    if lag > 0 {
+        terminal::note(format!(
+            "with a lag of {}: a state is answered that many rows of its walk later, or at the end of the walk",
+            counted(lag as usize, "step")
+        ));
     }
 }
 

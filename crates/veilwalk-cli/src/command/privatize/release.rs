@@ -7,8 +7,9 @@ use std::time::Instant;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use serde_json::json;
 use veilwalk_io::{
-    Charge, Compression, Grouping, ReleaseError, ReleaseOutput, ReleaseWatch, ReleaseWriter, Tally,
-    UnknownStates, WalkFormat, WalkInput, WalkReader, WalkRelease, release_rows,
+    Charge, Compression, Grouping, OwnColumns, ReleaseError, ReleaseOutput, ReleaseWatch,
+    ReleaseWriter, Tally, UnknownStates, WalkFormat, WalkInput, WalkReader, WalkRelease,
+    release_rows,
 };
 
 use super::{Args, Run};
@@ -143,7 +144,8 @@ impl Release<'_> {
         let Output { out, name, format, compression } = output;
         match walks {
             Walks::Stream(reader, _) => {
-                let writer = ReleaseWriter::new(out, name, format, &args.keep)?;
+                let own = OwnColumns::of(&release.mechanism);
+                let writer = ReleaseWriter::with_columns(out, name, format, own, &args.keep)?;
                 release_rows(&release, reader, writer)
             }
             Walks::Whole(input, _) => {

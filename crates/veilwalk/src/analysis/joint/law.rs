@@ -107,7 +107,7 @@ impl JointLaw {
     }
 
     /// Sets the probability of every pair above `nats` to zero, and gives what it was in all.
-    pub(super) fn remove_above(&mut self, model: &Model, nats: f64) -> f64 {
+    pub(in crate::analysis) fn remove_above(&mut self, model: &Model, nats: f64) -> f64 {
         let removed = self.exceeds(model, nats);
         for_rows(&mut self.rows, self.states, |(x, row)| {
             let distances = model.directed().to(StateId::new(x));

@@ -36,7 +36,9 @@ pub use law::JointLaw;
 use super::figures::{Collected, Utility};
 use super::kernels::{Kernels, RowSpace};
 use super::{Origin, edge_weights, row_entropies};
+use crate::chain::Chain;
 use crate::mechanism::Mechanism;
+use crate::model::Model;
 use crate::session::Start;
 use crate::watch::{Stage, Stopped, Watch, report};
 
@@ -69,12 +71,25 @@ pub struct JointChain<'m> {
 
 /// Weighted rows to add up, one list for each row of the result.
 #[derive(Debug)]
-struct Sparse {
+pub(super) struct Sparse {
     starts: Vec<usize>,
     entries: Vec<(u32, f64)>,
 }
 
 impl Sparse {
+    /// For each state who moves to it, and for each state where it moves, with the probabilities.
+    pub(super) fn moves(chain: &Chain) -> [Self; 2] {
+        let (mut incoming, mut outgoing) =
+            (vec![Vec::new(); chain.len()], vec![Vec::new(); chain.len()]);
+        for i in chain.states() {
+            for (j, &p) in chain.successors(i).iter().zip(chain.probabilities(i)) {
+                incoming[j.index()].push((i.index() as u32, p));
+                outgoing[i.index()].push((j.index() as u32, p));
+            }
+        }
+        [Self::from_lists(incoming), Self::from_lists(outgoing)]
+    }
+
     fn from_lists(lists: Vec<Vec<(u32, f64)>>) -> Self {
         let mut starts = vec![0];
         starts.extend(lists.iter().scan(0, |sum, list| {
@@ -84,7 +99,7 @@ impl Sparse {
         Self { starts, entries: lists.into_iter().flatten().collect() }
     }
 
-    fn list(&self, i: usize) -> &[(u32, f64)] {
+    pub(super) fn list(&self, i: usize) -> &[(u32, f64)] {
         &self.entries[self.starts[i]..self.starts[i + 1]]
     }
 
@@ -92,7 +107,7 @@ impl Sparse {
     ///
     /// Goes through the columns in bands, so that one band of all rows stays in the cache while
     /// every row is read as often as it has entries.
-    fn combine(&self, n: usize, rows: &[f64], out: &mut [f64]) {
+    pub(super) fn combine(&self, n: usize, rows: &[f64], out: &mut [f64]) {
         const BAND: usize = 512;
         for first in (0..n).step_by(BAND) {
             let band = first..(first + BAND).min(n);
@@ -113,7 +128,11 @@ impl Sparse {
 const SERIAL: usize = 1 << 14;
 
 /// Runs over the rows of an array, on all cores if it is large.
-fn for_rows(array: &mut [f64], n: usize, each: impl Fn((usize, &mut [f64])) + Sync + Send) {
+pub(super) fn for_rows(
+    array: &mut [f64],
+    n: usize,
+    each: impl Fn((usize, &mut [f64])) + Sync + Send,
+) {
     if array.len() < SERIAL {
         array.chunks_mut(n).enumerate().for_each(each);
     } else {
@@ -146,20 +165,13 @@ impl<'m> JointChain<'m> {
         watch: Watch<'_>,
     ) -> Result<Self, Stopped> {
         let chain = mechanism.model().chain();
-        let states = chain.len();
-        let (mut incoming, mut outgoing) = (vec![Vec::new(); states], vec![Vec::new(); states]);
-        for i in chain.states() {
-            for (j, &p) in chain.successors(i).iter().zip(chain.probabilities(i)) {
-                incoming[j.index()].push((i.index() as u32, p));
-                outgoing[i.index()].push((j.index() as u32, p));
-            }
-        }
+        let [incoming, outgoing] = Sparse::moves(chain);
         let targets = chain.states().flat_map(|z| chain.successors(z));
         Ok(Self {
             kernels: Kernels::new(mechanism, memory.0, watch)?,
-            states,
-            incoming: Sparse::from_lists(incoming),
-            outgoing: Sparse::from_lists(outgoing),
+            states: chain.len(),
+            incoming,
+            outgoing,
             targets: targets.map(|y| y.index() as u32).collect(),
             weights: edge_weights(chain),
             entropies: row_entropies(chain),
@@ -340,38 +352,56 @@ impl<'m> JointChain<'m> {
         watch: Watch<'_>,
     ) -> Result<Utility, Stopped> {
         let model = self.mechanism().model();
-        let mut law = first.clone();
-        let mut between = vec![0.0; law.raw().len()];
         let weights = self.released_weights();
-        let mut collected = Collected::new(levels.len());
-        for t in 0..=steps {
-            if t > 0 {
-                report(watch, Stage::Steps, t, steps)?;
-                collected.real_weight += self.real_weight(&law);
-                self.sweep(law.raw_mut(), &mut between);
-                collected.released_weight += dot(self.states, &between, &weights);
-            }
-            collected.distance.push(law.mean_distance(model));
-            collected.wrong.push(law.wrong_share());
-            for (above, &level) in collected.above.iter_mut().zip(levels) {
-                above.push(law.exceeds(model, level));
-            }
-        }
-        let mut ever = Vec::with_capacity(levels.len());
-        for (k, &level) in levels.iter().enumerate() {
-            let mut survivors = first.clone();
-            let mut taken = survivors.remove_above(model, level);
-            let mut by_step = vec![taken];
-            for t in 1..=steps {
-                report(watch, Stage::Ever, k * steps + t, levels.len() * steps)?;
-                self.sweep(survivors.raw_mut(), &mut between);
-                taken += survivors.remove_above(model, level);
-                by_step.push(taken);
-            }
-            ever.push(by_step);
-        }
-        Ok(collected.finish(model.chain(), levels, ever))
+        let sweep = |law: &mut [f64], between: &mut [f64]| self.sweep(law, between);
+        figures_of_pairs(model, &first, (steps, levels), watch, sweep, |law, between| {
+            let real = self.real_weight(law);
+            self.sweep(law.raw_mut(), between);
+            (real, dot(self.states, between, &weights))
+        })
     }
+}
+
+/// The figures of a pair of walks over so many steps, from its law at the start. `sweep` moves an array on by
+/// one step, with working space of the same size; `advance` does so with the law itself, and gives the
+/// expected weights of the real and of the released move.
+pub(super) fn figures_of_pairs(
+    model: &Model,
+    first: &JointLaw,
+    (steps, levels): (usize, &[f64]),
+    watch: Watch<'_>,
+    sweep: impl Fn(&mut [f64], &mut [f64]),
+    mut advance: impl FnMut(&mut JointLaw, &mut [f64]) -> (f64, f64),
+) -> Result<Utility, Stopped> {
+    let (mut law, mut between) = (first.clone(), vec![0.0; first.raw().len()]);
+    let mut collected = Collected::new(levels.len());
+    for t in 0..=steps {
+        if t > 0 {
+            report(watch, Stage::Steps, t, steps)?;
+            let (real, released) = advance(&mut law, &mut between);
+            collected.real_weight += real;
+            collected.released_weight += released;
+        }
+        collected.distance.push(law.mean_distance(model));
+        collected.wrong.push(law.wrong_share());
+        for (above, &level) in collected.above.iter_mut().zip(levels) {
+            above.push(law.exceeds(model, level));
+        }
+    }
+    let mut ever = Vec::with_capacity(levels.len());
+    for (k, &level) in levels.iter().enumerate() {
+        let mut survivors = first.clone();
+        let mut taken = survivors.remove_above(model, level);
+        let mut by_step = vec![taken];
+        for t in 1..=steps {
+            report(watch, Stage::Ever, k * steps + t, levels.len() * steps)?;
+            sweep(survivors.raw_mut(), &mut between);
+            taken += survivors.remove_above(model, level);
+            by_step.push(taken);
+        }
+        ever.push(by_step);
+    }
+    Ok(collected.finish(model.chain(), levels, ever))
 }
 
 /// The sum of the products of two arrays of rows of `n`, in a fixed order.

@@ -1,8 +1,8 @@
 //! Which member of the family serves an aim best on a chain.
 //!
 //! Everything that decides how good a release is on average is public: the chain, ε, what it is
-//! counted in, the mechanism. So the members can be compared before any real walk is seen, exactly,
-//! on the chain's own walks.
+//! counted in, the mechanism. So the members can be compared before any real walk is seen, on the chain's
+//! own walks: exactly where a member draws moves, and by simulation where it draws observations or blocks.
 //!
 //! # Privacy
 //!
@@ -16,6 +16,12 @@
 //! of states every one is evaluated in full. On larger ones all of them first take a tenth of the
 //! steps; the best of that, and always those with names, are then evaluated in full. Where even that
 //! would take too long, the grid is thinned. [`Ranking`] says what was done.
+//!
+//! Beside them are the members that observe: `tight`, and `believed` from three shares; their walks are made
+//! for few wrong states if that is the aim, else for little distance. They are simulated over the same walks,
+//! from a fixed seed, and carry standard errors. An exact member that is no more than two standard errors
+//! behind such a one stands before it. Who can wait compares those that do ([`Delay`]): observations with a
+//! lag, or blocks with several chain weights.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -32,8 +38,10 @@
 //! ```
 
 mod aim;
+mod members;
 #[cfg(feature = "serde")]
 mod serialized;
+mod simulated;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -44,10 +52,14 @@ use thiserror::Error;
 
 pub use aim::{Aim, AimError, Weights};
 
+use self::members::Member;
+use self::simulated::Walks;
 use super::joint::{JointChain, KernelMemory};
+use super::row_entropies;
 use crate::chain::{Chain, NotConverged, StateId};
 use crate::mechanism::{
-    ChainWeight, Design, Distance, Mechanism, Preset, Promise, Rule, ScaleError, Unit,
+    BlockLength, ChainWeight, Design, Distance, Mechanism, NoPrivateStart, Preset, Promise, Rule,
+    ScaleError, Tracking, Unit,
 };
 use crate::model::Model;
 use crate::rational::Rational;
@@ -79,13 +91,28 @@ pub struct Question {
     pub start: Start,
     /// How many steps they take.
     pub steps: usize,
+    /// Whether releases may wait.
+    pub delay: Delay,
+}
+
+/// How long releases may wait for what comes later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delay {
+    /// Every state is answered at once.
+    #[default]
+    None,
+    /// A state is answered when this many more were observed.
+    Lag(u32),
+    /// States are released in blocks.
+    Block(BlockLength),
 }
 
 impl Question {
-    /// Walks of 100 steps, both from the initial distribution.
+    /// Walks of 100 steps, both from the initial distribution, answered at once.
     #[must_use]
     pub fn new(promise: Promise, aim: Aim) -> Self {
-        Self { promise, aim, from: WalksFrom::Initial, start: Start::Initial, steps: 100 }
+        let (from, start) = (WalksFrom::Initial, Start::Initial);
+        Self { promise, aim, from, start, steps: 100, delay: Delay::None }
     }
 }
 
@@ -108,10 +135,24 @@ pub struct Evaluated {
     pub design: Design,
     /// The name it goes by, if it has one for this unit.
     pub preset: Option<Preset>,
-    /// Its exact figures.
+    /// How its walks are made, if they are made of observations.
+    pub tracking: Option<Tracking>,
+    /// Its figures.
     pub figures: TuneFigures,
+    /// How sure they are, if they were simulated; none if they are exact.
+    pub simulated: Option<Simulated>,
     /// What the aim makes of them; smaller is better.
     pub score: f64,
+}
+
+/// The standard errors of figures that were simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize))]
+pub struct Simulated {
+    /// How many walks were made.
+    pub walks: u64,
+    /// One standard error for each figure.
+    pub standard_errors: TuneFigures,
 }
 
 /// Members from the best to the worst, and what was left out.
@@ -193,21 +234,22 @@ pub fn tune(
     let unit = question.promise.unit;
     let per_step = 2 * chain.len() as u64 * chain.transitions() as u64;
     let work = |designs: usize| per_step * (question.steps as u64 + 10) * designs as u64;
-    let full = grid(unit, Grid::Full);
+    let simulated = members::simulated(question, chain);
+    let full = match question.delay {
+        Delay::None => grid(unit, Grid::Full),
+        Delay::Lag(_) | Delay::Block(_) => Vec::new(),
+    };
     let thinned = work(full.len()) > UNTHINNED;
     let designs = if thinned { grid(unit, Grid::Thin) } else { full };
     let screening = (question.steps / 10).max(5);
     let screens = work(designs.len()) > IN_FULL && screening < question.steps;
 
-    let mut run = Run {
-        model,
-        question,
-        real: real_start(chain, question.from)?,
-        real_entropy: 0.0,
-        impossible: Vec::new(),
-    };
+    let real = real_start(chain, question.from)?;
+    let real_entropy = entropy_of_walks(chain, &real, question.steps);
+    let mut run = Run { model, question, real, real_entropy, impossible: Vec::new() };
     let (finalists, screened_out) = if screens {
-        let screened = run.evaluate(&designs, screening, 0.0..0.5, watch)?;
+        let mut screened = run.evaluate(&designs, screening, 0.0..0.4, watch)?;
+        rank(question.aim, &mut screened);
         let named = screened.iter().skip(FINALISTS).filter(|member| member.preset.is_some());
         let kept: Vec<Design> =
             screened.iter().take(FINALISTS).chain(named).map(|member| member.design).collect();
@@ -218,8 +260,10 @@ pub fn tune(
     } else {
         (designs, Vec::new())
     };
-    let first = if screens { 0.5 } else { 0.0 };
-    let members = run.evaluate(&finalists, question.steps, first..1.0, watch)?;
+    let first = if screens { 0.4 } else { 0.0 };
+    let mut members = run.evaluate(&finalists, question.steps, first..0.7, watch)?;
+    members.extend(run.simulate(&simulated, 0.7..1.0, watch)?);
+    rank(question.aim, &mut members);
     if members.is_empty() {
         return Err(TuneError::Impossible(run.impossible.swap_remove(0).1));
     }
@@ -243,12 +287,13 @@ enum Grid {
     Thin,
 }
 
-/// The candidates: those with names first, so that they win ties.
+/// The candidates that draw moves: those with names first, so that they win ties.
 fn grid(unit: Unit, grid: Grid) -> Vec<Design> {
     use Distance::{Cell, CellSymmetric, Directed, Hamming, Symmetric};
     let named = |preset: &Preset| Preset::of(preset.design(), unit) == Some(*preset);
+    // The exact figures that candidates are ranked by are those of drawn moves.
     let mut designs: Vec<Design> =
-        Preset::ALL.into_iter().filter(named).map(Preset::design).collect();
+        Preset::OF_MOVES.into_iter().filter(named).map(Preset::design).collect();
     let quarter = ChainWeight::new(Rational::new(1, 4).expect("not over zero"));
     let one = ChainWeight::new(Rational::ONE);
     let weights = [Ok(ChainWeight::ZERO), Ok(ChainWeight::HALF), one, quarter];
@@ -261,7 +306,7 @@ fn grid(unit: Unit, grid: Grid) -> Vec<Design> {
                 if grid == Grid::Thin && (fine || slow) {
                     continue;
                 }
-                let design = Design { distance, rule, chain_weight };
+                let design = Design::of_moves(distance, rule, chain_weight);
                 if !designs.contains(&design) {
                     designs.push(design);
                 }
@@ -269,6 +314,23 @@ fn grid(unit: Unit, grid: Grid) -> Vec<Design> {
         }
     }
     designs
+}
+
+/// The expected entropy per move of walks that start with these probabilities.
+fn entropy_of_walks(chain: &Chain, real: &[f64], steps: usize) -> f64 {
+    let entropies = row_entropies(chain);
+    let (mut law, mut total) = (real.to_vec(), 0.0);
+    for _ in 0..steps {
+        total += law.iter().zip(&entropies).map(|(p, h)| p * h).sum::<f64>();
+        let mut next = vec![0.0; law.len()];
+        for (from, &mass) in chain.states().zip(&law) {
+            for (to, p) in chain.successors(from).iter().zip(chain.probabilities(from)) {
+                next[to.index()] += mass * p;
+            }
+        }
+        law = next;
+    }
+    if steps == 0 { 0.0 } else { total / steps as f64 }
 }
 
 /// The distribution of the real state at the start.
@@ -321,20 +383,89 @@ impl Run<'_> {
                 part(0.0, 0.25, progress.share)
             }) {
                 Ok(mechanism) => {
+                    if let Err(why) = self.starts(&mechanism, &inner)? {
+                        self.impossible.push((design, why));
+                        continue;
+                    }
                     let figures = self.figures(&mechanism, steps, &inner)?;
                     let preset = Preset::of(design, unit);
-                    members.push(Evaluated { design, preset, figures, score: 0.0 });
+                    let (tracking, simulated) = (None, None);
+                    let score = 0.0;
+                    members.push(Evaluated { design, preset, tracking, figures, simulated, score });
                 }
                 Err(ScaleError::Stopped(_)) => return Err(Stopped.into()),
                 Err(why) => self.impossible.push((design, why)),
             }
         }
-        rank(self.question.aim, &mut members);
         Ok(members)
     }
 
-    fn figures(
+    /// Whether a mechanism can start as is asked for.
+    fn starts(
+        &self,
+        mechanism: &Mechanism,
+        watch: Watch<'_>,
+    ) -> Result<Result<(), ScaleError>, Stopped> {
+        match mechanism.check_start(self.question.start, watch) {
+            Ok(()) => Ok(Ok(())),
+            Err(NoPrivateStart::Scale(ScaleError::Stopped(stopped))) => Err(stopped),
+            Err(NoPrivateStart::Scale(why)) => Ok(Err(why)),
+            Err(NoPrivateStart::NoPromise | NoPrivateStart::WideBelief { .. }) => {
+                unreachable!("members are made to a promise, on a chain with a table of distances")
+            }
+        }
+    }
+
+    /// Evaluates members that have no exact figures.
+    fn simulate(
         &mut self,
+        members: &[Member],
+        share: std::ops::Range<f64>,
+        watch: Watch<'_>,
+    ) -> Result<Vec<Evaluated>, TuneError> {
+        let Question { promise, start, steps, .. } = self.question;
+        let model = self.model.clone();
+        let count = members::walks(self.question, model.chain());
+        let (entropy, real) = (self.real_entropy, self.real.clone());
+        let walks = Walks::new(&model, &real, (start, entropy), (count, steps));
+        let mut evaluated = Vec::with_capacity(members.len());
+        for (number, member) in members.iter().enumerate() {
+            let told = |progress: Progress| {
+                let done = (number as f64 + progress.share) / members.len() as f64;
+                let done = share.start + done * (share.end - share.start);
+                match report_share(watch, Stage::Tuning, done) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(Stopped) => ControlFlow::Break(()),
+                }
+            };
+            let design = member.design;
+            let mechanism = match member.made(&model, promise, &told) {
+                Ok(mechanism) => mechanism,
+                Err(ScaleError::Stopped(_)) => return Err(Stopped.into()),
+                Err(why) => {
+                    self.impossible.push((design, why));
+                    continue;
+                }
+            };
+            if let Err(why) = self.starts(&mechanism, &told)? {
+                self.impossible.push((design, why));
+                continue;
+            }
+            let (figures, simulated) = walks.figures(&mechanism, &told)?;
+            evaluated.push(Evaluated {
+                design,
+                preset: member.preset(promise.unit),
+                tracking: member.tracking(),
+                figures,
+                simulated: Some(simulated),
+                score: 0.0,
+            });
+        }
+        Ok(evaluated)
+    }
+
+    fn figures(
+        &self,
         mechanism: &Mechanism,
         steps: usize,
         watch: Watch<'_>,
@@ -343,7 +474,6 @@ impl Run<'_> {
         let first = joint.start_from(&self.real, self.question.start);
         let utility = joint.utility_from(first, steps, &[], watch)?;
         let entropy = utility.entropy_nats;
-        self.real_entropy = entropy.real;
         Ok(TuneFigures {
             mean_distance_nats: utility.mean_distance_nats,
             wrong_state_share: utility.wrong_state_share,
@@ -367,6 +497,28 @@ fn rank(aim: Aim, members: &mut [Evaluated]) {
         member.score = aim.score(&member.figures, &best);
     }
     members.sort_by(|a, b| (a.score * 1e12).round().total_cmp(&(b.score * 1e12).round()));
+    // What is exact goes before what may be ahead by chance.
+    for place in 1..members.len() {
+        if members[place].simulated.is_some() {
+            continue;
+        }
+        let exact = members[place].score;
+        let mut to = place;
+        while to > 0 && members[to - 1].may_be_behind(exact, aim, &best) {
+            to -= 1;
+        }
+        members[to..=place].rotate_right(1);
+    }
+}
+
+impl Evaluated {
+    /// Whether it was simulated, and is ahead of an exact score by two standard errors at most.
+    fn may_be_behind(&self, exact: f64, aim: Aim, best: &TuneFigures) -> bool {
+        self.simulated.is_some_and(|simulated| {
+            // Scores are linear in the figures.
+            self.score + 2.0 * aim.score(&simulated.standard_errors, best) >= exact
+        })
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Evaluated, Ranking, TuneFigures};
-use crate::mechanism::{Design, Preset, ScaleError, Unit};
+use super::{Delay, Evaluated, Ranking, Simulated, TuneFigures};
+use crate::mechanism::{BlockLength, CandidateKind, Candidates, Design, Preset, ScaleError, Unit};
 
 #[derive(Serialize)]
 struct Answer {
@@ -11,6 +11,8 @@ struct Answer {
     epsilon: String,
     radius_nats: Option<String>,
     substitutions: Option<u32>,
+    lag: Option<u32>,
+    block: Option<String>,
     steps: usize,
     real_entropy_nats: f64,
     ranking: Vec<Member>,
@@ -27,8 +29,12 @@ struct Member {
     distance: &'static str,
     rule: &'static str,
     chain_weight: String,
+    candidates: &'static str,
+    believed_from: Option<String>,
+    track: Option<&'static str>,
     #[serde(flatten)]
     figures: TuneFigures,
+    simulated: Option<Simulated>,
     score: f64,
 }
 
@@ -45,13 +51,26 @@ impl Serialize for Ranking {
             Unit::Radius(radius) => (Some(radius.to_string()), None),
             Unit::Substitutions(count) => (None, Some(count.get())),
         };
+        let (lag, block) = match self.question.delay {
+            Delay::None => (None, None),
+            Delay::Lag(lag) => (Some(lag), None),
+            Delay::Block(BlockLength::Steps(steps)) => (None, Some(steps.to_string())),
+            Delay::Block(BlockLength::Whole { .. }) => (None, Some("all".to_owned())),
+        };
         let member = |(place, evaluated): (usize, &Evaluated)| Member {
             rank: place + 1,
             mechanism: evaluated.preset.map(Preset::name),
             distance: evaluated.design.distance.name(),
             rule: evaluated.design.rule.name(),
             chain_weight: evaluated.design.chain_weight.to_string(),
+            candidates: CandidateKind::of(evaluated.design.candidates).name(),
+            believed_from: match evaluated.design.candidates {
+                Candidates::Believed(share) => Some(share.to_string()),
+                Candidates::Moves | Candidates::States(_) => None,
+            },
+            track: evaluated.tracking.map(|tracking| tracking.aim.name()),
             figures: evaluated.figures,
+            simulated: evaluated.simulated,
             score: evaluated.score,
         };
         let impossible = |(design, why): &(Design, ScaleError)| Impossible {
@@ -63,6 +82,8 @@ impl Serialize for Ranking {
             epsilon: promise.epsilon.to_string(),
             radius_nats,
             substitutions,
+            lag,
+            block,
             steps: self.question.steps,
             real_entropy_nats: self.real_entropy_nats,
             ranking: self.members.iter().enumerate().map(member).collect(),

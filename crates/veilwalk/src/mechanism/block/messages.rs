@@ -297,8 +297,7 @@ mod tests {
                 ("1.3", Distance::Cell),
                 ("2", Distance::Hamming),
             ] {
-                let design =
-                    Design { distance, rule: Rule::Exponential, chain_weight: ChainWeight::HALF };
+                let design = Design::of_moves(distance, Rule::Exponential, ChainWeight::HALF);
                 let (model, eta) = (model.clone(), eta.parse().unwrap());
                 let length = BlockLength::WHOLE;
                 let made = Mechanism::in_blocks_with_scale(model, design, eta, length).unwrap();

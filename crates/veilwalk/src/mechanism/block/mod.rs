@@ -85,9 +85,10 @@ use thiserror::Error;
 pub(super) use release::BlockSpace;
 pub(super) use weight::Weight;
 
+use super::first_state::FirstState;
 use super::promise::{Epsilon, Promise, Unit};
 use super::scale::{self, ScaleError};
-use super::{Design, Mechanism, Rule, Workspace, cell};
+use super::{Calibration, Design, Mechanism, Rule, Workspace, cell};
 use crate::chain::StateId;
 use crate::distance::Metric;
 use crate::model::Model;
@@ -301,6 +302,8 @@ impl Mechanism {
             made.metric = Arc::new(cell::BySubstitution(cells));
         }
         made.promise = Some(promise);
+        let exact = Calibration::Exact;
+        made.first_state = FirstState::for_promise(&model, design.distance, kept, exact)?;
         Ok(made)
     }
 
@@ -417,7 +420,7 @@ mod tests {
     use crate::mechanism::{ChainWeight, Distance, Preset};
 
     fn design(distance: Distance) -> Design {
-        Design { distance, rule: Rule::Exponential, chain_weight: ChainWeight::ZERO }
+        Design::of_moves(distance, Rule::Exponential, ChainWeight::ZERO)
     }
 
     #[test]

@@ -14,7 +14,12 @@ pub(super) struct Frontier {
 
 impl Frontier {
     pub(super) fn at(state: StateId) -> Self {
-        Self { states: Arc::new([state]), settled: false }
+        Self::of(Arc::new([state]))
+    }
+
+    /// From any of these, in order.
+    pub(super) fn of(states: Arc<[StateId]>) -> Self {
+        Self { states, settled: false }
     }
 
     pub(super) fn states(&self) -> &Arc<[StateId]> {

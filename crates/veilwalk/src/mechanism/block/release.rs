@@ -14,7 +14,8 @@ use super::weight::Weight;
 use super::{BlockLength, Sampler};
 use crate::chain::StateId;
 use crate::mechanism::exponential::{self, Weighed};
-use crate::mechanism::{Mechanism, Workspace};
+use crate::mechanism::response::Response;
+use crate::mechanism::{Mechanism, NoPrivateStart, Workspace};
 use crate::nats::Nats;
 use crate::random::Words;
 
@@ -38,8 +39,21 @@ pub(super) struct Layer {
 /// Which layers of a segment are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
+    /// The first alone, with its messages.
     First,
+    /// All, and no messages for the first, which is the state that was released last.
     All,
+    /// All with their messages: the first state is still to be drawn.
+    AllWithFirst,
+}
+
+/// Where a block begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum From {
+    /// At a state that is drawn near this real one, and released with the block.
+    Start(StateId),
+    /// After this state, which was released before.
+    After(StateId),
 }
 
 impl Layer {
@@ -112,54 +126,118 @@ impl Mechanism {
             BlockLength::Whole { .. } => reals.len().max(1),
         };
         for block in reals.chunks(together) {
-            sampler.release_into(previous, block, words, space, out);
+            sampler.release_into(From::After(previous), block, words, space, out);
             previous = *out.last().expect("a block has a step");
         }
+    }
+
+    /// Appends to `out` what is released for a walk with these real states, from a private start: step by
+    /// step or in blocks, of which the first begins with the first state.
+    ///
+    /// # Errors
+    ///
+    /// If the mechanism cannot start privately.
+    ///
+    /// # Panics
+    ///
+    /// If walks are released as a whole, and there are more real states than that allows for.
+    pub fn release_from_start(
+        &self,
+        reals: &[StateId],
+        words: &mut impl Words,
+        space: &mut Workspace,
+        out: &mut Vec<StateId>,
+    ) -> Result<(), NoPrivateStart> {
+        let Some((&first, _)) = reals.split_first() else { return Ok(()) };
+        let response = self.private_start()?.clone();
+        let mut taken = 1;
+        match self.sampler().filter(|_| self.starts_in_a_block()) {
+            None => out.push(response.draw(first, words)),
+            Some(sampler) => {
+                taken = reals.len().min(sampler.blocks.length.most_steps().get() as usize);
+                sampler.release_into(From::Start(first), &reals[1..taken], words, space, out);
+            }
+        }
+        let last = *out.last().expect("the first state");
+        self.release_after(last, &reals[taken..], words, space, out);
+        Ok(())
     }
 }
 
 impl Sampler<'_> {
-    /// Draws a block: one released state for each real one, the first a successor of `previous`.
+    /// Draws a block: one released state for each real one, after the state that was released last or
+    /// with the first state before them.
     fn release_into(
         &self,
-        previous: StateId,
+        from: From,
         reals: &[StateId],
         words: &mut impl Words,
         space: &mut Workspace,
         out: &mut Vec<StateId>,
     ) {
         self.check_length(reals);
+        let mut last = match from {
+            From::After(previous) => Some(previous),
+            From::Start(_) => None,
+        };
+        if let (true, From::Start(first)) = (reals.is_empty(), from) {
+            let states = self.frontier(from).states().clone();
+            let messages = vec![Weight::ONE; states.len()];
+            out.push(self.draw_first(first, &Layer { states, messages }, words, space));
+        }
         if reals.is_empty() {
             return;
         }
         let segment = space.block.segment(reals.len(), self.model().chain().len());
         // Where each segment starts, and the messages at its end.
-        let starts = self.segment_starts(previous, reals.len(), segment, space);
+        let starts = self.segment_starts(from, reals.len(), segment, space);
         let mut ends: Vec<Option<Layer>> = vec![None; starts.len()];
         for (i, reals) in reals.chunks(segment).enumerate().skip(1).rev() {
             let end = ends[i].as_ref();
             let layers = self.layers(&starts[i], reals, end, Keep::First, space);
             ends[i - 1] = layers.into_iter().next();
         }
-        let mut last = previous;
         for ((start, end), reals) in starts.iter().zip(ends).zip(reals.chunks(segment)) {
-            let layers = self.layers(start, reals, end.as_ref(), Keep::All, space);
+            let keep = if last.is_none() { Keep::AllWithFirst } else { Keep::All };
+            let layers = self.layers(start, reals, end.as_ref(), keep, space);
+            let mut here = match (last, from) {
+                (Some(last), _) | (None, From::After(last)) => last,
+                (None, From::Start(first)) => {
+                    let drawn = self.draw_first(first, &layers[0], words, space);
+                    out.push(drawn);
+                    drawn
+                }
+            };
             for (&real, layer) in reals.iter().zip(&layers[1..]) {
-                last = self.draw(last, real, layer, words, space);
-                out.push(last);
+                here = self.draw(here, real, layer, words, space);
+                out.push(here);
             }
+            last = Some(here);
         }
+    }
+
+    /// The states that a block can begin with.
+    pub(super) fn frontier(&self, from: From) -> Frontier {
+        match from {
+            From::After(previous) => Frontier::at(previous),
+            From::Start(_) => Frontier::of(self.private_start().candidates().into()),
+        }
+    }
+
+    fn private_start(&self) -> &Response {
+        // Whoever draws a first state has asked for it before.
+        self.mechanism.private_start().expect("a mechanism that can start privately")
     }
 
     /// The states that can be reached at the start of every segment.
     fn segment_starts(
         &self,
-        previous: StateId,
+        from: From,
         steps: usize,
         segment: usize,
         space: &mut Workspace,
     ) -> Vec<Frontier> {
-        let mut frontier = Frontier::at(previous);
+        let mut frontier = self.frontier(from);
         let mut starts = vec![frontier.clone()];
         for step in 1..=(steps - 1) / segment * segment {
             frontier.advance(self.model().chain(), &mut space.block.marks);
@@ -195,7 +273,7 @@ impl Sampler<'_> {
         for (i, states) in sets.into_iter().enumerate().rev() {
             let after = layers.last().expect("at least the end");
             let mut messages = Vec::new();
-            if i > 0 || keep == Keep::First {
+            if i > 0 || keep != Keep::All {
                 let to = (&*after.states, &*after.messages);
                 self.step_back(&states, reals[i], to, &mut space.block.messages, &mut messages);
             }
@@ -230,6 +308,34 @@ impl Sampler<'_> {
         let cheapest = weighed.iter().map(|candidate| candidate.cost).min();
         let cheapest = cheapest.expect("every state has a successor");
         weighed.iter_mut().for_each(|candidate| candidate.cost -= cheapest);
+    }
+
+    /// What every first state costs, and the weight of all that follows it.
+    pub(super) fn fill_first_candidates(
+        &self,
+        real: StateId,
+        layer: &Layer,
+        space: &mut Workspace,
+    ) {
+        self.private_start().fill_costs(real, &mut space.costs);
+        let cheapest = space.costs.iter().copied().min().unwrap_or(0);
+        let weighed = &mut space.block.candidates;
+        weighed.clear();
+        let costs = space.costs.iter().zip(&layer.messages);
+        weighed.extend(costs.map(|(&cost, &weight)| Weighed { cost: cost - cheapest, weight }));
+    }
+
+    fn draw_first(
+        &self,
+        real: StateId,
+        layer: &Layer,
+        words: &mut impl Words,
+        space: &mut Workspace,
+    ) -> StateId {
+        self.fill_first_candidates(real, layer, space);
+        let Workspace { block, halvings, .. } = space;
+        let coin = &self.private_start().coin();
+        layer.states[exponential::select_weighed(&block.candidates, coin, halvings, words)]
     }
 
     fn draw(

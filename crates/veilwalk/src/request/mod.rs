@@ -14,9 +14,11 @@
 //! let model = Arc::new(Model::new(Chain::credit())?);
 //! let promise = Promise::within_radius("1".parse()?, "3.5".parse()?);
 //! let made = Request::new(Base::Auto, promise).make(&model, &unwatched)?;
-//! assert_eq!(made.name, "cell");
+//! assert_eq!(made.name, "tight");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+mod auto;
 
 use std::sync::Arc;
 
@@ -26,18 +28,20 @@ use crate::chain::Chain;
 use crate::distance::Cells;
 use crate::guarantee::{Calibrated, CalibrationError, Effort, calibrate};
 use crate::mechanism::{
-    BlockError, BlockLength, Calibration, ChainWeight, Design, Distance, Mechanism, Preset,
-    Promise, Rule, ScaleError, Unit,
+    BlockError, BlockLength, Calibration, CandidateKind, Candidates, ChainWeight, Design, Distance,
+    LeastShare, Mechanism, Preset, Promise, Rule, ScaleError, Start, StateWeights, TrackAim,
+    Tracking, Unit,
 };
 use crate::model::Model;
+use crate::rational::Rational;
 use crate::remedy::Remedy;
 use crate::watch::Watch;
 
 /// Where the choices come from that a request leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Base {
-    /// The most accurate one for the chain: `cell` where its tables fit, else `sharp`; `sharp` in
-    /// blocks.
+    /// The most accurate one for the chain, the promise, the start and the delay, by the rule of
+    /// `auto`.
     #[default]
     Auto,
     /// A mechanism with a name.
@@ -63,6 +67,83 @@ pub struct Request {
     pub calibration: Option<Calibration>,
     /// How many steps are released together; none for one state at a time.
     pub block: Option<BlockLength>,
+    /// Other candidates.
+    pub candidates: CandidateChoice,
+    /// How a walk is made of observations.
+    pub track: TrackChoice,
+    /// How released walks start: only `auto` asks.
+    pub start: Start,
+}
+
+/// Which candidates a user asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CandidateChoice {
+    /// The kind.
+    pub kind: Option<CandidateKind>,
+    /// The weights of all states.
+    pub weights: Option<StateWeights>,
+    /// From which share of the largest predicted mass on a state is believed possible.
+    pub least_share: Option<LeastShare>,
+}
+
+/// How a user wants a walk to be made of observations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TrackChoice {
+    /// What it is to be good at.
+    pub aim: Option<TrackAim>,
+    /// What one nat of a move's own weight counts for.
+    pub gamma: Option<Rational>,
+    /// How many more steps are observed before a step is answered.
+    pub lag: Option<u32>,
+}
+
+impl TrackChoice {
+    /// These choices, all of them made.
+    #[must_use]
+    pub fn of(tracking: Tracking) -> Self {
+        let Tracking { aim, gamma, lag } = tracking;
+        Self { aim: Some(aim), gamma: Some(gamma), lag: Some(lag) }
+    }
+
+    /// The choices, with what is usual for those that were not made.
+    #[must_use]
+    pub fn tracking(self) -> Tracking {
+        let usual = Tracking::default();
+        Tracking {
+            aim: self.aim.unwrap_or(usual.aim),
+            gamma: self.gamma.unwrap_or(usual.gamma),
+            lag: self.lag.unwrap_or(usual.lag),
+        }
+    }
+}
+
+impl CandidateChoice {
+    /// The candidates that are meant, beginning with those of a base.
+    fn over(self, base: Candidates) -> Result<Candidates, RequestError> {
+        let kind = self.kind.unwrap_or(CandidateKind::of(base));
+        let candidates = match (kind, base) {
+            (CandidateKind::Moves, _) => Candidates::Moves,
+            (CandidateKind::States, Candidates::States(weights)) => {
+                Candidates::States(self.weights.unwrap_or(weights))
+            }
+            (CandidateKind::States, _) => Candidates::States(self.weights.unwrap_or_default()),
+            (CandidateKind::Believed, Candidates::Believed(least)) => {
+                Candidates::Believed(self.least_share.unwrap_or(least))
+            }
+            (CandidateKind::Believed, _) => {
+                Candidates::Believed(self.least_share.unwrap_or(LeastShare::TENTH))
+            }
+        };
+        match (self.weights, self.least_share, kind) {
+            (Some(_), _, CandidateKind::Moves | CandidateKind::Believed) => {
+                Err(RequestError::WeightsWithout)
+            }
+            (_, Some(_), CandidateKind::Moves | CandidateKind::States) => {
+                Err(RequestError::LeastShareWithout)
+            }
+            _ => Ok(candidates),
+        }
+    }
 }
 
 /// What a request amounts to on a chain.
@@ -123,6 +204,44 @@ pub enum RequestError {
         block = Remedy::Blocks
     )]
     PresetInBlocks(Preset),
+    /// Observations in blocks.
+    #[error(
+        "{}: observations are not released in blocks; {} waits for the observations of later steps instead, \
+         and draws nothing anew",
+        Remedy::Blocks,
+        Remedy::Lag
+    )]
+    ObservationsInBlocks,
+    /// Observations by another rule, distance or chain weight.
+    #[error(
+        "observations are drawn by the exponential rule and without a chain weight, and over all states by \
+         what the promise counts; leave out {what}"
+    )]
+    NotForObservations {
+        /// What does not go with them.
+        what: Remedy,
+    },
+    /// Weights of all states where they are not the candidates.
+    #[error(
+        "{} are for all states as candidates: give {} `states` with them",
+        Remedy::Weights,
+        Remedy::Candidates
+    )]
+    WeightsWithout,
+    /// A share of the belief where it does not decide candidates.
+    #[error(
+        "{} is for believed candidates: give {} `believed` with it",
+        Remedy::LeastShare,
+        Remedy::Candidates
+    )]
+    LeastShareWithout,
+    /// A way to track where moves are drawn.
+    #[error(
+        "{}: a mechanism that draws moves releases what it draws, and follows no observations; choose \
+         `tight` or `believed`",
+        Remedy::Track
+    )]
+    NothingToTrack,
     /// A tuned mechanism.
     #[error(
         "{}: a mechanism from a file was tuned for one state at a time; choose one by its name",
@@ -140,6 +259,20 @@ pub enum RequestError {
     Blocks(#[from] BlockError),
 }
 
+impl RequestError {
+    /// Whether the watcher asked to stop.
+    fn is_stopped(&self) -> bool {
+        let blocks =
+            |error: &BlockError| matches!(error, BlockError::Scale(ScaleError::Stopped(_)));
+        match self {
+            Self::Scale(ScaleError::Stopped(_)) => true,
+            Self::Calibration(CalibrationError::Stopped(_)) => true,
+            Self::Blocks(error) => blocks(error),
+            _ => false,
+        }
+    }
+}
+
 impl Request {
     /// A request that leaves everything else open.
     #[must_use]
@@ -152,10 +285,14 @@ impl Request {
             chain_weight: None,
             calibration: None,
             block: None,
+            candidates: CandidateChoice { kind: None, weights: None, least_share: None },
+            track: TrackChoice { aim: None, gamma: None, lag: None },
+            start: Start::Private,
         }
     }
 
-    /// What it amounts to on a chain. Nothing is computed for it.
+    /// What it amounts to on a chain. Nothing is computed for it, so of what `auto` compares it is the
+    /// first.
     ///
     /// # Errors
     ///
@@ -163,8 +300,16 @@ impl Request {
     pub fn settle(&self, chain: &Chain) -> Result<Settled, RequestError> {
         let (preset, base) = match self.block {
             None => match self.base {
-                Base::Tuned(design) => return Ok(self.tuned(design)),
+                Base::Tuned(design) => return self.tuned(design),
                 Base::Preset(preset) => (preset, preset.design()),
+                Base::Auto if self.asks_for_observations() => {
+                    let preset = match self.candidates.kind {
+                        Some(CandidateKind::Believed) => Preset::Believed,
+                        _ if self.candidates.least_share.is_some() => Preset::Believed,
+                        _ => Preset::Tight,
+                    };
+                    (preset, preset.design())
+                }
                 Base::Auto => {
                     let affordable = Cells::affordable(chain).is_ok();
                     let preset = if affordable { Preset::Cell } else { Preset::Sharp };
@@ -180,7 +325,9 @@ impl Request {
             distance: self.distance.unwrap_or(base.distance),
             rule: self.rule.unwrap_or(base.rule),
             chain_weight: self.chain_weight.unwrap_or(base.chain_weight),
+            candidates: self.candidates.over(base.candidates)?,
         };
+        self.check_observations(design)?;
         let name = if design != preset.design() {
             format!("{preset} with {design}")
         } else if preset.counts_substitutions() && matches!(self.promise.unit, Unit::Radius(_)) {
@@ -195,13 +342,39 @@ impl Request {
         Ok(Settled { name, design, calibration })
     }
 
-    fn tuned(&self, design: Design) -> Settled {
+    /// Whether something is asked for that only observations have.
+    fn asks_for_observations(&self) -> bool {
+        let CandidateChoice { kind, weights, least_share } = self.candidates;
+        kind.is_some_and(|kind| kind != CandidateKind::Moves)
+            || weights.is_some()
+            || least_share.is_some()
+            || self.track != TrackChoice::default()
+    }
+
+    /// Refuses what does not go with observations, or goes with nothing else.
+    fn check_observations(&self, design: Design) -> Result<(), RequestError> {
+        let refused = |what| Err(RequestError::NotForObservations { what });
+        match design.candidates {
+            Candidates::Moves if self.track != TrackChoice::default() => {
+                Err(RequestError::NothingToTrack)
+            }
+            Candidates::Moves => Ok(()),
+            _ if self.block.is_some() => Err(RequestError::ObservationsInBlocks),
+            _ if design.rule != Rule::Exponential => refused(Remedy::Rule),
+            _ if design.chain_weight != ChainWeight::ZERO => refused(Remedy::ChainWeight),
+            Candidates::States(_) if self.distance.is_some() => refused(Remedy::Distance),
+            Candidates::States(_) | Candidates::Believed(_) => Ok(()),
+        }
+    }
+
+    fn tuned(&self, design: Design) -> Result<Settled, RequestError> {
+        self.check_observations(design)?;
         let name = match Preset::of(design, self.promise.unit) {
             Some(preset) => preset.name().to_owned(),
             None => format!("tuned: {design}"),
         };
         let calibration = self.calibration.unwrap_or(Calibration::default_for(design));
-        Settled { name, design, calibration }
+        Ok(Settled { name, design, calibration })
     }
 
     /// Whose choices blocks begin with.
@@ -219,6 +392,9 @@ impl Request {
             Base::Preset(paper @ Preset::Paper) if self.rule.is_none() => {
                 Err(RequestError::PresetInBlocks(paper))
             }
+            Base::Preset(Preset::Tight | Preset::Believed) => {
+                Err(RequestError::ObservationsInBlocks)
+            }
             Base::Preset(preset) => Ok(preset),
             Base::Auto | Base::Tuned(_) => Ok(Preset::Sharp),
         }
@@ -230,12 +406,25 @@ impl Request {
     ///
     /// If its parts do not go together, no scale keeps the promise, or the watcher asks to stop.
     pub fn make(&self, model: &Arc<Model>, watch: Watch<'_>) -> Result<Made, RequestError> {
+        self.settle(model.chain())?;
+        match auto::chosen(self, model, watch)? {
+            Some(made) => Ok(made),
+            None => self.as_settled(model, watch),
+        }
+    }
+
+    /// Makes what it amounts to.
+    fn as_settled(&self, model: &Arc<Model>, watch: Watch<'_>) -> Result<Made, RequestError> {
         let Settled { name, design, calibration } = self.settle(model.chain())?;
         let (mechanism, calibrated) = match self.block {
             Some(length) => {
                 (Mechanism::in_blocks(model.clone(), design, self.promise, length)?, None)
             }
             None => self.one_by_one(model, design, calibration, watch)?,
+        };
+        let mechanism = match self.calibration {
+            Some(Calibration::Theorem) => mechanism.starting_by_theorem(),
+            Some(Calibration::Exact) | None => mechanism,
         };
         let (mechanism, promise) = (Arc::new(mechanism), self.promise);
         Ok(Made { name, mechanism, promise, calibration, calibrated })
@@ -248,9 +437,12 @@ impl Request {
         calibration: Calibration,
         watch: Watch<'_>,
     ) -> Result<(Mechanism, Option<Calibrated>), RequestError> {
-        let goes_by_cells = design.distance.nearest().is_some();
         let (model, promise) = (model.clone(), self.promise);
-        if goes_by_cells {
+        if design.observes() {
+            let made = Mechanism::observing(model, design, promise, calibration, watch)?;
+            return Ok((made.tracking(self.track.tracking()), None));
+        }
+        if design.cells().is_some() {
             return Ok((Mechanism::with_cells(model, design, promise, calibration, watch)?, None));
         }
         let made = Mechanism::watched(model, design, promise, watch)?;

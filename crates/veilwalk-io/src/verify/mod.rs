@@ -1,8 +1,11 @@
 //! Whether a release is what its manifest says.
 //!
 //! The file and the chain have to be those of the manifest, every released state has to be one of the
-//! chain's, and every move a possible one. The scale and the guarantee are computed again from what the
+//! chain's, and every move a possible one. Where real states were observed, the released walks are made
+//! again of what was observed. The scale and the guarantee are computed again from what the
 //! manifest says was promised. A manifest is not signed: whoever can write both files can forge both.
+
+mod observed;
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -13,13 +16,16 @@ use thiserror::Error;
 use veilwalk::Watch;
 use veilwalk::error::Remedy;
 use veilwalk::guarantee::Cover;
-use veilwalk::internal::request::{Base, Request, RequestError};
-use veilwalk::mechanism::{BlockError, BlockLength, Calibration, Unit};
-use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, ReleaseId, StateId};
+use veilwalk::internal::request::{Base, Request, RequestError, TrackChoice};
+use veilwalk::mechanism::{
+    BlockError, BlockLength, Calibration, Observation, Tracking, Unit, WeightsFound,
+};
+use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, ReleaseId, Start, StateId};
 
+use self::observed::check_observed;
 use crate::manifest::{BlockPart, Counts, CoveragePart, GuaranteePart, Manifest, hash_file};
 use crate::output::directory_of;
-use crate::own_columns::OWN_COLUMNS;
+use crate::own_columns::OwnColumns;
 use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::walks::{WalkOptions, WalkReader};
 
@@ -112,6 +118,64 @@ pub enum VerifyError {
         /// Where this one does.
         found: String,
     },
+    /// A walk that starts where the initial distribution has no probability.
+    #[error(
+        "{file}, {place}: a walk starts at {found:?}, and the initial distribution of the chain never does"
+    )]
+    NeverAStart {
+        /// The release.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// Where this one does.
+        found: String,
+    },
+    /// An observation that the mechanism never draws.
+    #[error("{file}, {place}: {found:?} was observed, and the mechanism never draws it")]
+    NeverObserved {
+        /// The release.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// The observation.
+        found: String,
+    },
+    /// A released state that does not follow from what was observed.
+    #[error(
+        "{file}, {place}: the released state is {found:?}, and what was observed makes it {expected:?}"
+    )]
+    NotTracked {
+        /// The release.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// What follows from the observations.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// A row that is not the next step of its walk.
+    #[error(
+        "{file}, {place}: this row has step {found:?}, and the walk goes on with step {expected}"
+    )]
+    Step {
+        /// The release.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// The number of the next step.
+        expected: u64,
+        /// What is there.
+        found: String,
+    },
+    /// Not one observation for every released state.
+    #[error("{file}, {place}: not every released state has an observation; each needs one")]
+    Unpaired {
+        /// The release.
+        file: String,
+        /// Where in it.
+        place: Place,
+    },
     /// A column that nobody said was kept, or that is not there.
     #[error("{file}: the column {column:?} is {}", if *.there {
         "neither part of a release nor among the columns that were kept; what is copied beside a release \
@@ -150,9 +214,17 @@ pub enum VerifyError {
     },
 }
 
-/// Goes through a release: all its states have to be the chain's, all its moves possible, its walks start
-/// as is said (`initial`, `first` or a state), and its columns be those of a release and the `kept` ones.
-/// (NDJSON may have others, which are not noticed.)
+/// How released walks start.
+fn start_of(release: &Path, chain: &Chain, start: &str) -> Result<Start, VerifyError> {
+    Start::named(start, chain).map_err(|error| {
+        let why = format!("start (`private`, `initial`, `first` or a state): {error}");
+        VerifyError::Manifest { file: release.display().to_string(), why }
+    })
+}
+
+/// Goes through a release of moves: all its states have to be the chain's, all its moves possible, its walks
+/// start as is said (`private`, `initial`, `first` or a state), and its columns be those of a release and
+/// the `kept` ones. (NDJSON may have others, which are not noticed.)
 ///
 /// # Errors
 ///
@@ -163,20 +235,53 @@ pub fn count_release(
     kept: &[String],
     start: &str,
 ) -> Result<Counts, VerifyError> {
+    let start = start_of(release, chain, start)?;
+    count(release, chain, OwnColumns::Moves, kept, start)
+}
+
+/// The same for a release by this mechanism. Where it draws observations, every walk is also made again of
+/// what was observed, and has to be that one.
+///
+/// # Errors
+///
+/// As [`count_release`], and if a walk is another.
+pub fn check_release(
+    release: &Path,
+    mechanism: &Mechanism,
+    kept: &[String],
+    start: &str,
+) -> Result<Counts, VerifyError> {
+    let chain = mechanism.model().chain();
+    let start = start_of(release, chain, start)?;
+    let counts = count(release, chain, OwnColumns::of(mechanism), kept, start)?;
+    check_observed(release, mechanism, start)?;
+    Ok(counts)
+}
+
+fn count(
+    release: &Path,
+    chain: &Chain,
+    own: OwnColumns,
+    kept: &[String],
+    start: Start,
+) -> Result<Counts, VerifyError> {
     let file = || release.display().to_string();
+    // The tracked walk begins where it is best, which follows from what was observed.
+    let drawn_first = match start {
+        Start::Initial => true,
+        Start::Private => own == OwnColumns::Moves,
+        Start::First | Start::At(_) => false,
+    };
     let start = match start {
-        "initial" | "first" => None,
-        label => Some(chain.require(label).map_err(|error| VerifyError::Manifest {
-            file: file(),
-            why: format!("start (`initial`, `first` or a state): {error}"),
-        })?),
+        Start::At(state) => Some(state),
+        Start::Private | Start::Initial | Start::First => None,
     };
     let mut reader = WalkReader::open(release, WalkOptions::default())?;
     if let Some(header) = reader.header() {
         let once = |place: usize, name: &str| header[..place].iter().all(|c| c.trim() != name);
         let named = |(place, column): &(usize, &String)| {
             let name = column.trim();
-            (kept.contains(column) || OWN_COLUMNS.contains(&name)) && once(*place, name)
+            (kept.contains(column) || own.names().contains(&name)) && once(*place, name)
         };
         let unnamed = header.iter().enumerate().find(|column| !named(column));
         let unnamed = unnamed.map(|(_, column)| (column, true));
@@ -205,6 +310,9 @@ pub fn count_release(
             (None, Some(start)) if state != start => {
                 let (expected, found) = (chain.label(start).to_owned(), found());
                 return Err(VerifyError::Start { file: file(), place, expected, found });
+            }
+            (None, _) if drawn_first && chain.initial().probability(state) <= 0.0 => {
+                return Err(VerifyError::NeverAStart { file: file(), place, found: found() });
             }
             _ => {}
         }
@@ -247,14 +355,22 @@ pub fn verify_release(
     if expected != found {
         return Err(VerifyError::Changed { file, expected, found });
     }
-    let found = count_release(release, model.chain(), &manifest.kept_columns, &manifest.start)?;
+    let contradiction = |why: &dyn ToString| {
+        let file = release.display().to_string();
+        VerifyError::Manifest { file, why: why.to_string() }
+    };
+    let (design, tracking) = manifest.mechanism.design().map_err(|why| contradiction(&why))?;
+    let own = if design.observes() { OwnColumns::Observations } else { OwnColumns::Moves };
+    let start = start_of(release, model.chain(), &manifest.start)?;
+    let found = count(release, model.chain(), own, &manifest.kept_columns, start)?;
     let expected = manifest.counts.clone();
     if (found.walks, found.steps) != (expected.walks, expected.steps) {
         let (expected, found) = (Box::new(expected), Box::new(found));
         return Err(VerifyError::Counts { file, expected, found });
     }
-    recompute(&manifest, model, watch)
-        .map_err(|why| VerifyError::Manifest { file, why: why.to_string() })?;
+    let mechanism = recompute(&manifest, design, tracking, model, watch);
+    let mechanism = mechanism.map_err(|why| contradiction(&why))?;
+    check_observed(release, &mechanism, start)?;
     Ok(manifest)
 }
 
@@ -282,9 +398,11 @@ fn parsed<T: std::str::FromStr<Err: ToString>>(text: &str) -> Result<T, Contradi
 /// What follows from the promise and the choices in the manifest has to be what the manifest says.
 fn recompute(
     manifest: &Manifest,
+    design: Design,
+    tracking: Option<Tracking>,
     model: &Arc<Model>,
     watch: Watch<'_>,
-) -> Result<(), Contradiction> {
+) -> Result<Arc<Mechanism>, Contradiction> {
     let (told, promised) = (&manifest.mechanism, &manifest.promise);
     let sources = ["system", "key", "seed"];
     if !sources.contains(&manifest.randomness.as_str()) {
@@ -292,11 +410,6 @@ fn recompute(
         return Err(Contradiction::Word(format!("{said:?} is no randomness; {known} are")));
     }
     parsed::<ReleaseId>(&manifest.release_id)?;
-    let design = Design {
-        distance: parsed(&told.distance)?,
-        rule: parsed(&told.rule)?,
-        chain_weight: parsed(&told.chain_weight)?,
-    };
     let unit = match (&promised.radius_nats, promised.substitutions.and_then(NonZeroU32::new)) {
         (Some(radius), None) => Unit::Radius(parsed(radius)?),
         (None, Some(count)) => Unit::Substitutions(count),
@@ -305,6 +418,9 @@ fn recompute(
     let promise = Promise { epsilon: parsed(&promised.epsilon)?, unit };
     let mut request = Request::new(Base::Tuned(design), promise);
     request.calibration = Some(parsed::<Calibration>(&told.calibration)?);
+    if let Some(tracking) = tracking {
+        request.track = TrackChoice::of(tracking);
+    }
     let mechanism = match &told.block {
         None => request.make(model, watch)?.mechanism,
         Some(block) => {
@@ -322,6 +438,13 @@ fn recompute(
     };
     agree("states", manifest.chain.states.to_string(), model.chain().len().to_string())?;
     agree("scale", told.scale.join(" to "), scale.join(" to "))?;
+    let found = mechanism.observation().and_then(Observation::weights_found);
+    let word = |found: Option<&str>| found.unwrap_or("none").to_owned();
+    agree(
+        "weights found",
+        word(told.weights_found.as_deref()),
+        word(found.map(WeightsFound::name)),
+    )?;
     let rounding = |block: &Option<BlockPart>| match block {
         Some(block) => format!("{:.6e}", block.rounding_cost),
         None => "none".to_owned(),
@@ -348,7 +471,8 @@ fn recompute(
     let why = Manifest::why_not_private(&manifest.randomness, &cover, &manifest.start);
     agree("private", manifest.private.to_string(), why.is_empty().to_string())?;
     agree("why it is not private:", manifest.why_not_private.join("; "), why.join("; "))?;
-    check_unknown_states(manifest, model.chain())
+    check_unknown_states(manifest, model.chain())?;
+    Ok(mechanism)
 }
 
 /// What a manifest says of unknown states has to be possible.

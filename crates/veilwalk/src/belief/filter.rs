@@ -1,0 +1,275 @@
+//! The belief: where the real walk is, as far as the observations so far tell.
+//!
+//! `b(x) ← Σ b(z) P(z, x)` before an observation, `b(x) ← b(x) ℓ(x)`, normalised, after it. Together
+//! with the observation's kernel the chain is a hidden Markov model that is known, so this is what
+//! Bayes' rule gives: exact but for rounding, and for pruning.
+//!
+//! # Pruning
+//!
+//! After an observation, states with less than a small part of the largest mass are dropped: far from
+//! every observation a belief has a long tail that costs time and changes no answer. Let `K_s` be the
+//! states kept at step `s`. The pruned belief is the exact law of `x_t` given the observations *and* that
+//! every `x_s` is in its `K_s`. So it is within `Pr[some x_s is not in K_s | observations]` of the exact
+//! one, in total variation. `dropped` adds up, over the steps, the share of the mass that was dropped.
+//! Over observations that follow the model, its mean bounds the mean of that probability: the sum over
+//! `s` of what is dropped at `s` is at least `Pr[the first x_s outside is this one | y_1 … y_s]`, and
+//! the mean of that does not change as more is observed. A single walk can be off by more, if later
+//! observations point to what was dropped.
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::space::BeliefSpace;
+use crate::chain::{Chain, StateId};
+use crate::mechanism::exp_minus;
+
+/// A distribution over the states, by those that have mass.
+///
+/// It takes 12 bytes for each of them. Masses are positive and finite, and sum to one up to rounding.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Belief {
+    /// Ascending.
+    states: Vec<StateId>,
+    /// The mass of each of them.
+    masses: Vec<f64>,
+}
+
+/// What an observation did to a belief.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Updated {
+    /// The share of the mass that was dropped.
+    pub(super) dropped: f64,
+    /// Whether the belief could explain what was observed.
+    pub(super) explained: Explained,
+}
+
+/// Whether a belief could explain an observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Explained {
+    /// At least one of its states could lead to it.
+    Yes,
+    /// None could: the belief stays what was predicted.
+    No,
+}
+
+impl Belief {
+    /// The chain's initial distribution.
+    pub(crate) fn initial(chain: &Chain) -> Self {
+        let mut belief = Self::default();
+        for state in chain.states() {
+            let mass = chain.initial().probability(state);
+            if mass > 0.0 {
+                belief.states.push(state);
+                belief.masses.push(mass);
+            }
+        }
+        belief
+    }
+
+    /// All mass on one state.
+    pub(crate) fn at(state: StateId) -> Self {
+        Self { states: vec![state], masses: vec![1.0] }
+    }
+
+    /// The belief with these states and masses; `None` if they are not one on a chain of this many
+    /// states.
+    pub(super) fn from_parts(
+        states: Vec<StateId>,
+        masses: Vec<f64>,
+        chain_states: usize,
+    ) -> Option<Self> {
+        let ascending = states.windows(2).all(|pair| pair[0] < pair[1]);
+        let known = states.last().is_some_and(|last| last.index() < chain_states);
+        let positive = masses.iter().all(|&mass| mass > 0.0 && mass <= 1.0 + Self::ROUNDING);
+        let whole = (masses.iter().sum::<f64>() - 1.0).abs() <= Self::ROUNDING;
+        let fits = states.len() == masses.len() && ascending && known && positive && whole;
+        fits.then_some(Self { states, masses })
+    }
+
+    /// More than the masses can be off one by, together. Rows of a chain are.
+    const ROUNDING: f64 = 1e-6;
+
+    /// The states that have mass, ascending.
+    pub(crate) fn states(&self) -> &[StateId] {
+        &self.states
+    }
+
+    /// Their masses, in the same order.
+    pub(crate) fn masses(&self) -> &[f64] {
+        &self.masses
+    }
+
+    /// Makes it a copy of another one.
+    pub(super) fn copy_from(&mut self, other: &Self, space: &mut BeliefSpace) {
+        space.belief.states.clone_from(&other.states);
+        space.belief.masses.clone_from(&other.masses);
+        std::mem::swap(self, &mut space.belief);
+    }
+
+    /// Replaces the masses by others of the same states.
+    pub(super) fn set_masses(&mut self, masses: &[f64]) {
+        self.masses.copy_from_slice(masses);
+    }
+
+    /// Moves on by one step of the chain.
+    ///
+    /// A row sums to one, so the largest mass passes on a fair part of itself: something always remains,
+    /// though products of the smallest numbers there are may vanish.
+    pub(super) fn predict(&mut self, chain: &Chain, space: &mut BeliefSpace) {
+        let BeliefSpace { sums, belief: moved, .. } = space;
+        sums.fit(chain.len());
+        moved.clear();
+        let moves: usize = self.states.iter().map(|&from| chain.row(from).len()).sum();
+        // The sums are the same either way: only how states in use are found differs.
+        if moves >= chain.len() / Self::FEW {
+            self.each_move(chain, |to, term| sums.add_unnoted(to, term));
+            sums.drain_all(chain.len(), &mut moved.states, &mut moved.masses);
+        } else {
+            self.each_move(chain, |to, term| sums.add(to, term));
+            sums.drain(|state, mass| {
+                if mass > 0.0 {
+                    moved.push(state, mass);
+                }
+            });
+        }
+        std::mem::swap(self, moved);
+    }
+
+    /// With more moves than one for so many states of the chain, looking at every state is quicker than
+    /// noting which are in use.
+    const FEW: usize = 8;
+
+    /// Every move out of the states that have mass, with the mass that it carries.
+    #[inline]
+    fn each_move(&self, chain: &Chain, mut take: impl FnMut(StateId, f64)) {
+        for (&from, &mass) in self.states.iter().zip(&self.masses) {
+            for (&to, &probability) in chain.successors(from).iter().zip(chain.probabilities(from))
+            {
+                take(to, mass * probability);
+            }
+        }
+    }
+
+    /// Takes in an observation: the logarithm of its likelihood for each state, in order, up to a common
+    /// term. Minus infinity is impossible, and so is what is not a number. Drops the states whose mass
+    /// is then below `threshold` times the largest. Leaves the likelihoods that were used of those that
+    /// are kept in `space.factors`.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one logarithm for each state.
+    pub(super) fn update(
+        &mut self,
+        log_likelihoods: &[f64],
+        threshold: f64,
+        space: &mut BeliefSpace,
+    ) -> Updated {
+        assert_eq!(log_likelihoods.len(), self.states.len(), "one likelihood for each state");
+        let top = log_likelihoods.iter().fold(f64::NEG_INFINITY, |a, &b| if b > a { b } else { a });
+        let explained = if top > f64::NEG_INFINITY { Explained::Yes } else { Explained::No };
+        let factors = &mut space.factors;
+        factors.clear();
+        factors.resize(log_likelihoods.len(), 1.0);
+        if explained == Explained::Yes {
+            Arch::new().dispatch(Likelihoods { logs: log_likelihoods, top, out: factors });
+        }
+        // The likeliest state has mass, and the factor one: there is always something left.
+        let (mut total, mut largest) = (0.0, 0.0);
+        for (mass, &factor) in self.masses.iter_mut().zip(factors.iter()) {
+            *mass *= factor;
+            total += *mass;
+            largest = if *mass > largest { *mass } else { largest };
+        }
+        let dropped = self.keep(threshold * largest, space) / total;
+        Updated { dropped, explained }
+    }
+
+    /// Keeps the states with at least this mass, normalised. Gives the sum of the others' masses.
+    fn keep(&mut self, least: f64, space: &mut BeliefSpace) -> f64 {
+        let BeliefSpace { belief: kept, factors, .. } = space;
+        kept.states.resize(self.states.len(), StateId::new(0));
+        kept.masses.resize(self.states.len(), 0.0);
+        let (mut sum, mut dropped, mut count) = (0.0, 0.0, 0);
+        for (place, (&state, &mass)) in self.states.iter().zip(&self.masses).enumerate() {
+            let counts = mass >= least && mass > 0.0;
+            // Written in any case, and kept if it counts: nobody can guess which will.
+            (kept.states[count], kept.masses[count]) = (state, mass);
+            factors[count] = factors[place];
+            count += usize::from(counts);
+            sum += if counts { mass } else { 0.0 };
+            dropped += if counts { 0.0 } else { mass };
+        }
+        kept.states.truncate(count);
+        kept.masses.truncate(count);
+        factors.truncate(count);
+        kept.masses.iter_mut().for_each(|mass| *mass /= sum);
+        kept.give_back_memory();
+        std::mem::swap(self, kept);
+        dropped
+    }
+
+    /// Keeps at most so many states, the heaviest, normalised, with their likelihoods in `space.factors`. Gives
+    /// the share of the mass that was dropped.
+    pub(super) fn keep_heaviest(&mut self, most: usize, space: &mut BeliefSpace) -> f64 {
+        if self.states.len() <= most {
+            return 0.0;
+        }
+        let mut places: Vec<usize> = (0..self.states.len()).collect();
+        // Of equals the first, so that it is the same everywhere.
+        places.sort_by(|&a, &b| self.masses[b].total_cmp(&self.masses[a]).then(a.cmp(&b)));
+        places.truncate(most);
+        places.sort_unstable();
+        for (to, &from) in places.iter().enumerate() {
+            self.states[to] = self.states[from];
+            self.masses[to] = self.masses[from];
+            space.factors[to] = space.factors[from];
+        }
+        self.states.truncate(most);
+        self.masses.truncate(most);
+        space.factors.truncate(most);
+        let kept = self.masses.iter().fold(0.0, |sum, mass| sum + mass);
+        self.masses.iter_mut().for_each(|mass| *mass /= kept);
+        if kept < 1.0 { 1.0 - kept } else { 0.0 }
+    }
+
+    fn clear(&mut self) {
+        self.states.clear();
+        self.masses.clear();
+    }
+
+    fn push(&mut self, state: StateId, mass: f64) {
+        self.states.push(state);
+        self.masses.push(mass);
+    }
+
+    /// A walk that has become sharp does not hold on to the memory of a belief of everything.
+    fn give_back_memory(&mut self) {
+        if self.states.capacity() > 4 * self.states.len() + 64 {
+            self.states.shrink_to_fit();
+            self.masses.shrink_to_fit();
+        }
+    }
+}
+
+/// Likelihoods relative to the largest one: in [0, 1], whatever the logarithms are. Several at a time in
+/// whatever vector registers the machine has; each by the same operations.
+struct Likelihoods<'a> {
+    logs: &'a [f64],
+    top: f64,
+    out: &'a mut [f64],
+}
+
+impl WithSimd for Likelihoods<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { logs, top, out } = self;
+        for (slot, &log) in out.iter_mut().zip(logs) {
+            // Where both are infinite the difference is no number, and the state is as likely as the top.
+            let below = if log == top { 0.0 } else { top - log };
+            let factor = exp_minus(below);
+            // 700 nats and more count as impossible, and so does what is not a number.
+            *slot = if below < 700.0 { factor } else { 0.0 };
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Scratch memory for beliefs: a number for each state, and which of them are in use.
+//!
+//! One is enough for any number of walks. Between uses it holds nothing of them.
+
+use super::filter::Belief;
+use super::tracker::AnswerSpace;
+use crate::chain::StateId;
+
+/// Memory that steps of walks share, so that a step allocates nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BeliefSpace {
+    /// Sums by state.
+    pub(super) sums: Sums,
+    /// The belief that a walk is about to have. The two change places, so that the memory for what is
+    /// predicted, which is much, stays here, and walks have that for what they keep.
+    pub(super) belief: Belief,
+    /// The likelihood of each state of a belief, the largest being one.
+    pub(super) factors: Vec<f64>,
+    /// The posterior of a step with what was observed after it.
+    pub(super) posterior: Vec<f64>,
+    /// How likely what was observed afterwards is from each state, up to a factor.
+    pub(super) after: Vec<f64>,
+    /// For answers.
+    pub(super) answer: AnswerSpace,
+}
+
+/// A number for each state, nearly all of them zero.
+///
+/// Adding is as quick as in an array, and what is not zero is found in order without looking at every
+/// state: a bit for each state says that it is in use, and a bit for each 64 of those that one of them
+/// is. So taking all sums costs their number, and one look for each 4,096 states of the chain.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    /// All zero between uses, as are the bits.
+    numbers: Vec<f64>,
+    used: Vec<u64>,
+    used_words: Vec<u64>,
+}
+
+#[cfg(test)]
+impl BeliefSpace {
+    /// How many candidates the last answer was chosen from in the end.
+    pub(super) fn answered_from(&self) -> usize {
+        self.answer.places.len()
+    }
+}
+
+impl Sums {
+    /// Makes room for a chain of this many states.
+    pub(super) fn fit(&mut self, states: usize) {
+        if self.numbers.len() < states {
+            self.numbers.resize(states, 0.0);
+            self.used.resize(states.div_ceil(64), 0);
+            self.used_words.resize(self.used.len().div_ceil(64), 0);
+        }
+    }
+
+    /// Adds to the sum of a state.
+    #[inline]
+    pub(super) fn add(&mut self, state: StateId, term: f64) {
+        let place = state.index();
+        self.numbers[place] += term;
+        let word = &mut self.used[place / 64];
+        if *word == 0 {
+            self.used_words[place / 4096] |= 1 << (place / 64 % 64);
+        }
+        *word |= 1 << (place % 64);
+    }
+
+    /// Adds to the sum of a state without a note that it is in use: for [`Sums::drain_all`].
+    #[inline]
+    pub(super) fn add_unnoted(&mut self, state: StateId, term: f64) {
+        self.numbers[state.index()] += term;
+    }
+
+    /// Takes out all sums of the first so many states by looking at each of them, and puts those that are
+    /// not zero in place of what is in the two lists.
+    pub(super) fn drain_all(
+        &mut self,
+        chain_states: usize,
+        states: &mut Vec<StateId>,
+        masses: &mut Vec<f64>,
+    ) {
+        states.resize(chain_states, StateId::new(0));
+        masses.resize(chain_states, 0.0);
+        let mut kept = 0;
+        let slots = self.numbers[..chain_states].iter_mut();
+        for (place, sum) in slots.enumerate() {
+            // Written in any case, and kept if it counts: nobody can guess which will.
+            states[kept] = StateId::new(place);
+            masses[kept] = std::mem::take(sum);
+            kept += usize::from(masses[kept] > 0.0);
+        }
+        states.truncate(kept);
+        masses.truncate(kept);
+    }
+
+    /// The sum of a state.
+    #[inline]
+    pub(super) fn get(&self, state: StateId) -> f64 {
+        self.numbers[state.index()]
+    }
+
+    /// Takes out all sums, from the first state to the last.
+    pub(super) fn drain(&mut self, mut take: impl FnMut(StateId, f64)) {
+        for (outer, words) in self.used_words.iter_mut().enumerate() {
+            for inner in bits(std::mem::take(words)) {
+                let word = 64 * outer + inner;
+                for bit in bits(std::mem::take(&mut self.used[word])) {
+                    let place = 64 * word + bit;
+                    take(StateId::new(place), std::mem::take(&mut self.numbers[place]));
+                }
+            }
+        }
+    }
+}
+
+/// The places of the ones, from the lowest up.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(place)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_come_out_in_order_and_leave_nothing() {
+        let mut sums = Sums::default();
+        sums.fit(9000);
+        for _ in 0..2 {
+            for (state, term) in
+                [(8999, 1.0), (0, 0.5), (63, 2.0), (64, 3.0), (0, 0.25), (4096, 0.0)]
+            {
+                sums.add(StateId::new(state), term);
+            }
+            assert_eq!(sums.get(StateId::new(0)), 0.75);
+            let mut taken = Vec::new();
+            sums.drain(|state, sum| taken.push((state.index(), sum)));
+            assert_eq!(taken, [(0, 0.75), (63, 2.0), (64, 3.0), (4096, 0.0), (8999, 1.0)]);
+        }
+        sums.drain(|state, _| panic!("{state:?} was left"));
+        assert!(sums.numbers.iter().all(|&sum| sum == 0.0));
+    }
+}

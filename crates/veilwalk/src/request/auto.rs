@@ -1,0 +1,307 @@
+//! What `auto` chooses: what does best on short walks of the chain's own.
+//!
+//! No member is best on every chain, for every promise and delay. But whatever decides how good releases
+//! are on average is public. So `auto` makes a few members, lets each release the same walks of the chain's
+//! own, and takes the best.
+//!
+//! # The rule
+//!
+//! - *Members.* One state at a time: `cell` where its tables fit, else `sharp`; the same with a chain weight
+//!   of 1; `tight`; and `believed` from shares of 0.02, 0.1 and 0.3. With a lag, or where something is asked
+//!   for that only observations have, those that observe. In blocks: the choices of `sharp` with chain
+//!   weights of ½, 1, 2 and 0, and for replaced states the hamming distance as well. What was asked for is
+//!   never changed: whoever names a distance, a rule or a chain weight for one state at a time gets the
+//!   first member with it.
+//! - *Walks.* [`STEPS`] steps from the initial distribution, up to [`MOST_WALKS`] of them, released with the
+//!   start that was asked for.
+//! - *Figure.* For replaced states the share of wrong states; within a radius the mean distance in nats.
+//!   Walks that are made of observations are made for that figure.
+//! - *Choice.* The best mean. Another member than the first has to be better by more than two standard
+//!   errors of the difference over the same walks, and one that observes has to beat the best of those that
+//!   draw moves by as much.
+//! - *Too large.* Where fewer than [`FEWEST_WALKS`] walks are affordable it is the first member.
+//!
+//! # The same everywhere
+//!
+//! Which member is chosen is part of what is released, and has to be the same wherever it is asked for.
+//! The walks come from a fixed seed, members draw with exact coins, beliefs are the same on every machine,
+//! and figures are sums, products and roots in a fixed order. Nothing is timed.
+//!
+//! # Privacy
+//!
+//! No real walk is looked at. Every member keeps the promise, whichever is chosen.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::{Base, CandidateChoice, Made, Request, RequestError};
+use crate::analysis::{Origin, OwnWalks};
+use crate::chain::{Chain, StateId};
+use crate::distance::Cells;
+use crate::mechanism::{
+    BlockLength, CandidateKind, ChainWeight, Distance, LeastShare, Mechanism, Preset, Rule, Start,
+    TrackAim, Unit,
+};
+use crate::model::Model;
+use crate::random::Source;
+use crate::rational::Rational;
+use crate::session::Walker;
+use crate::watch::{Watch, part, unwatched};
+
+/// How many steps the walks take.
+const STEPS: usize = 40;
+/// How many walks there are at most.
+const MOST_WALKS: usize = 256;
+/// With fewer than these, nothing is compared.
+const FEWEST_WALKS: usize = 12;
+/// What releasing all walks may take: about two seconds of one core. A unit is a nanosecond or two.
+const WORK: usize = 2_500_000_000;
+/// Where the walks come from.
+const SEED: u64 = 1;
+
+/// Above this many states the cells of a second member would take too long, and where the weights of
+/// `tight` need a linear program, that.
+const MOST_FOR_A_PROGRAM: usize = 150;
+const MOST_FOR_SECOND_CELLS: usize = 1024;
+/// Above this many states the cells of `believed`, made anew for every step, take too long.
+const MOST_FOR_BELIEVED_CELLS: usize = 256;
+/// Above this many states the linear system for the weights of `tight` takes too long.
+const MOST_FOR_A_SYSTEM: usize = 4096;
+
+impl Request {
+    /// The members that `auto` compares, the first one being what it takes where nothing can be compared.
+    /// Only those that draw moves come first. None if nothing is left to choose.
+    fn members(&self, chain: &Chain) -> Vec<Self> {
+        if self.base != Base::Auto {
+            return Vec::new();
+        }
+        if self.block.is_some() {
+            return self.members_in_blocks();
+        }
+        let says = self.distance.is_some() || self.rule.is_some() || self.chain_weight.is_some();
+        match (self.asks_for_observations(), says) {
+            (true, _) => self.members_that_observe(chain),
+            (false, true) => Vec::new(),
+            (false, false) => {
+                let mut members = self.members_that_move(chain);
+                members.extend(self.members_that_observe(chain));
+                members
+            }
+        }
+    }
+
+    fn members_that_move(&self, chain: &Chain) -> Vec<Self> {
+        let cells = Cells::affordable(chain).is_ok();
+        let named = |preset| Self { base: Base::Preset(preset), ..*self };
+        let first = named(if cells { Preset::Cell } else { Preset::Sharp });
+        let second = if cells && chain.len() <= MOST_FOR_SECOND_CELLS {
+            first
+        } else {
+            named(Preset::Sharp)
+        };
+        let weight = ChainWeight::new(Rational::ONE).ok();
+        vec![first, Self { chain_weight: weight, ..second }]
+    }
+
+    fn members_that_observe(&self, chain: &Chain) -> Vec<Self> {
+        let mut track = self.track;
+        track.aim.get_or_insert(match self.promise.unit {
+            Unit::Radius(_) => TrackAim::Distance,
+            Unit::Substitutions(_) => TrackAim::States,
+        });
+        let asked = self.candidates;
+        let mut members = Vec::new();
+        let believes = asked.kind == Some(CandidateKind::Believed) || asked.least_share.is_some();
+        if !believes && self.affords_tight(chain) {
+            members.push(Self { base: Base::Preset(Preset::Tight), track, ..*self });
+        }
+        let few = chain.len() <= MOST_FOR_BELIEVED_CELLS
+            || matches!(self.promise.unit, Unit::Substitutions(_));
+        if (few || believes) && asked.kind != Some(CandidateKind::States) && asked.weights.is_none()
+        {
+            let shares = match asked.least_share {
+                Some(share) => vec![share],
+                None => [(1, 10), (3, 10), (1, 50)].into_iter().filter_map(share).collect(),
+            };
+            members.extend(shares.into_iter().map(|share| Self {
+                base: Base::Preset(Preset::Believed),
+                candidates: CandidateChoice { least_share: Some(share), ..asked },
+                track,
+                ..*self
+            }));
+        }
+        members
+    }
+
+    /// Whether the weights of `tight` are found soon, whichever way.
+    fn affords_tight(&self, chain: &Chain) -> bool {
+        let program = 257;
+        match (self.promise.unit, chain.len()) {
+            (Unit::Substitutions(_), _) => true,
+            (Unit::Radius(_), states) => {
+                states <= MOST_FOR_A_PROGRAM || (program..=MOST_FOR_A_SYSTEM).contains(&states)
+            }
+        }
+    }
+
+    /// What a step of a member takes at most: of beliefs, that of one about all states.
+    fn step(&self, chain: &Chain) -> usize {
+        let (states, transitions) = (chain.len(), chain.transitions());
+        match (self.base, self.promise.unit) {
+            (Base::Preset(Preset::Tight), _) => transitions + 30 * states,
+            (Base::Preset(Preset::Believed), Unit::Substitutions(_)) => transitions + 200 * states,
+            (Base::Preset(Preset::Believed), Unit::Radius(_)) => {
+                transitions.saturating_add(2 * states.saturating_mul(states))
+            }
+            _ if self.block.is_some() => 8 * transitions,
+            _ => 16 * chain.largest_out_degree(),
+        }
+    }
+
+    fn members_in_blocks(&self) -> Vec<Self> {
+        let weights = match self.chain_weight {
+            Some(weight) => vec![weight],
+            None => [Rational::HALF, Rational::ONE, Rational::whole(2), Rational::ZERO]
+                .into_iter()
+                .filter_map(|weight| ChainWeight::new(weight).ok())
+                .collect(),
+        };
+        let distances = match (self.distance, self.promise.unit) {
+            (Some(distance), _) => vec![distance],
+            (None, Unit::Radius(_)) => vec![Distance::Symmetric],
+            (None, Unit::Substitutions(_)) => vec![Distance::Symmetric, Distance::Hamming],
+        };
+        let with = |distance, weight| Self {
+            base: Base::Preset(Preset::Sharp),
+            distance: Some(distance),
+            rule: Some(Rule::Exponential),
+            chain_weight: Some(weight),
+            ..*self
+        };
+        let each = distances.iter().flat_map(|&d| weights.iter().map(move |&w| with(d, w)));
+        let members: Vec<Self> = each.collect();
+        if members.len() > 1 { members } else { Vec::new() }
+    }
+}
+
+fn share((above, below): (u64, u64)) -> Option<LeastShare> {
+    LeastShare::new(Rational::new(above, below)?)
+}
+
+/// What `auto` takes for a request; none if it leaves nothing to choose, or nothing can be compared.
+///
+/// # Errors
+///
+/// If the watcher asks to stop.
+pub(super) fn chosen(
+    request: &Request,
+    model: &Arc<Model>,
+    watch: Watch<'_>,
+) -> Result<Option<Made>, RequestError> {
+    let members = request.members(model.chain());
+    let count = affordable_walks(model.chain(), &members);
+    if members.len() < 2 || count < FEWEST_WALKS || model.require_tables().is_err() {
+        return Ok(None);
+    }
+    let mut made = Vec::with_capacity(members.len());
+    for (place, member) in members.iter().enumerate() {
+        let (from, to) = (place as f64, (place + 1) as f64);
+        let share = from / members.len() as f64..to / members.len() as f64;
+        match member.as_settled(model, &part(watch, share)) {
+            Ok(member) => made.push(member),
+            Err(why) if why.is_stopped() => return Err(why),
+            // Another one may keep the promise.
+            Err(_) => {}
+        }
+    }
+    let trial = Trial::new(request, model, count);
+    let scores = made.par_iter().map(|member| trial.scores(&member.mechanism)).collect::<Vec<_>>();
+    let scored = made.into_iter().zip(scores);
+    let (moves, observes): (Vec<_>, Vec<_>) = scored
+        .filter_map(|(member, scores)| Some((member, scores?)))
+        .partition(|(member, _)| member.mechanism.observation().is_none());
+    let moves = best(moves);
+    let observes = best(observes);
+    Ok(match (moves, observes) {
+        (Some(moves), Some(observes)) if is_better(&observes.1, &moves.1) => Some(observes.0),
+        (Some(found), _) | (None, Some(found)) => Some(found.0),
+        (None, None) => None,
+    })
+}
+
+/// How many walks are affordable, for all members together.
+fn affordable_walks(chain: &Chain, members: &[Request]) -> usize {
+    let step = members.iter().map(|member| member.step(chain)).fold(0, usize::saturating_add);
+    (WORK / step.saturating_mul(STEPS).max(1)).min(MOST_WALKS)
+}
+
+/// The member with the least mean; the first one, if that is not better by enough.
+fn best(members: Vec<(Made, Vec<f64>)>) -> Option<(Made, Vec<f64>)> {
+    let mut members = members.into_iter();
+    let first = members.next()?;
+    let least = members.min_by(|a, b| sum(&a.1).total_cmp(&sum(&b.1)));
+    Some(match least {
+        Some(least) if is_better(&least.1, &first.1) => least,
+        _ => first,
+    })
+}
+
+/// Whether the scores of the same walks are less by more than two standard errors of the difference.
+fn is_better(ours: &[f64], theirs: &[f64]) -> bool {
+    let n = ours.len() as f64;
+    let gains: Vec<f64> = theirs.iter().zip(ours).map(|(theirs, ours)| theirs - ours).collect();
+    let mean = sum(&gains) / n;
+    let squares = sum(&gains.iter().map(|gain| (gain - mean) * (gain - mean)).collect::<Vec<_>>());
+    let error = (squares / ((n - 1.0) * n)).sqrt();
+    mean > 2.0 * error
+}
+
+fn sum(values: &[f64]) -> f64 {
+    values.iter().sum()
+}
+
+/// The walks that members release.
+struct Trial<'a> {
+    model: &'a Model,
+    start: Start,
+    unit: Unit,
+    reals: Vec<Vec<StateId>>,
+}
+
+impl<'a> Trial<'a> {
+    fn new(request: &Request, model: &'a Model, count: usize) -> Self {
+        let steps = match request.block {
+            // The first state belongs to the block too.
+            Some(BlockLength::Whole { longest }) => STEPS.min(longest.get() as usize - 1).max(1),
+            Some(BlockLength::Steps(_)) | None => STEPS,
+        };
+        let own = OwnWalks::new(model.chain());
+        let mut source =
+            Source::seeded(SEED).open([0; 32]).expect("a seed needs no operating system");
+        let key = source.walk(b"the walks that auto compares");
+        let words = source.at(&key, 0, None);
+        let reals = (0..count).map(|_| own.walk(Origin::Initial, steps, words)).collect();
+        Self { model, start: request.start, unit: request.promise.unit, reals }
+    }
+
+    /// How each walk fares under a mechanism; none if that cannot start so.
+    fn scores(&self, mechanism: &Mechanism) -> Option<Vec<f64>> {
+        mechanism.check_start(self.start, &unwatched).ok()?;
+        let source = Source::seeded(SEED).open(mechanism.fingerprint());
+        let mut source = source.expect("a seed needs no operating system");
+        let key = source.walk(b"the releases that auto compares");
+        let words = source.at(&key, 0, None);
+        let mut walker = Walker::new(mechanism);
+        let score = |real: &Vec<StateId>| {
+            let released = &walker.release(self.start, real, words).states;
+            let pairs = real.iter().zip(released).skip(1);
+            let each = pairs.map(|(&x, &z)| match self.unit {
+                Unit::Substitutions(_) => f64::from(u8::from(x != z)),
+                Unit::Radius(_) => self.model.directed().between(z, x).as_f64(),
+            });
+            each.sum::<f64>() / (real.len() - 1) as f64
+        };
+        Some(self.reals.iter().map(score).collect())
+    }
+}
