@@ -108,7 +108,10 @@ fn a_release_that_waits_for_input_stops_at_once() {
     assert_stopped(&folder, &done, &[]);
 }
 
-/// A ring with chords: over a million pairs of 1,500 states. A multiple of six, or moves meet.
+/// So many states that work on all pairs of them takes far longer than any wait here.
+const MANY: u64 = 4800;
+
+/// A ring with chords. A multiple of six, or moves meet.
 fn ring_with_chords(states: u64) -> String {
     let mut chain = String::from("from,to,count\n");
     for state in 0..states {
@@ -129,7 +132,7 @@ fn stops_soon(child: Child) -> Output {
 
 #[test]
 fn a_long_comparison_stops() {
-    let folder = Folder::with("chain.csv", ring_with_chords(1500));
+    let folder = Folder::with("chain.csv", ring_with_chords(MANY));
     let args = ["guarantee", "--chain", "chain.csv", "--epsilon", "1", "--substitutions", "1"];
     let more = ["--mechanism", "paper", "--all-pairs"];
     let child = start(&folder, &[&args[..], &more].concat());
@@ -140,7 +143,7 @@ fn a_long_comparison_stops() {
 /// On a chain whose cells take long, and wherever they are when Ctrl-C comes.
 #[test]
 fn making_cells_stops() {
-    let folder = Folder::with("chain.csv", ring_with_chords(4800));
+    let folder = Folder::with("chain.csv", ring_with_chords(MANY));
     for milliseconds in [300, 3000, 8000] {
         let args = ["chain", "compile", "chain.csv", "-o", "chain.model"];
         let more = ["--mechanism", "cell", "--epsilon", "2", "--radius", "2"];
