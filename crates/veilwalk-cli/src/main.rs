@@ -47,6 +47,7 @@ enum Command {
     Tune(command::tune::Args),
     Privatize(command::privatize::Args),
     Verify(command::verify::Args),
+    Score(command::score::Args),
     Audit(command::audit::Args),
     Reproduce(command::reproduce::Args),
     #[command(subcommand)]
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => command::tune::run(&args),
         Command::Privatize(args) => command::privatize::run(&args),
         Command::Verify(args) => command::verify::run(&args),
+        Command::Score(args) => command::score::run(&args),
         Command::Audit(args) => return finish(command::audit::run(&args)),
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Ledger(args) => command::ledger::run(&args),

@@ -2,7 +2,7 @@
 //!
 //! States that are not in the file have probability zero.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use veilwalk::chain::{Chain, Initial};
@@ -11,6 +11,7 @@ use crate::lines::Lines;
 use crate::number::Quantity;
 use crate::read_error::{HeaderHint, ReadError, ReadErrorKind, shortened};
 use crate::table::Table;
+use crate::write_error::WriteError;
 
 const HEADER: &str = "state,probability";
 
@@ -39,6 +40,28 @@ pub fn read_initial_from(
     chain: &Chain,
 ) -> Result<Initial, ReadError> {
     read_lines(Lines::new(input, name), chain)
+}
+
+/// Writes the initial distribution of a chain as a table `state,probability`, without states that no walk
+/// starts in.
+///
+/// # Errors
+///
+/// If writing fails.
+pub fn write_initial(chain: &Chain, out: impl Write) -> Result<(), WriteError> {
+    const NAME: &str = "output";
+    let mut table = csv::Writer::from_writer(out);
+    let mut put = |fields: [&str; 2]| {
+        table.write_record(fields).map_err(|error| WriteError::csv(NAME, error))
+    };
+    put(["state", "probability"])?;
+    for state in chain.states() {
+        let probability = chain.initial().probability(state);
+        if probability > 0.0 {
+            put([chain.label(state), &format!("{probability:?}")])?;
+        }
+    }
+    table.flush().map_err(|error| WriteError::io(NAME, error))
 }
 
 fn read_lines<R: Read>(lines: Lines<R>, chain: &Chain) -> Result<Initial, ReadError> {

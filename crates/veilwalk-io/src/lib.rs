@@ -63,17 +63,21 @@ mod row_text;
 mod table;
 mod unknown_states;
 mod verify;
+mod walk_writer;
 mod walks;
 mod write_error;
 
-pub use chain_file::{read_chain, read_chain_from, write_chain};
+pub use chain_file::{
+    ChainText, read_chain, read_chain_from, read_graph, read_state_list, write_chain,
+    write_chain_with,
+};
 #[cfg(feature = "arrow")]
 pub use columns::{
     IntegerStates, LEFT_OUT, NotAState, NotAStateValue, StateColumn, StateTypeError, WalkLists,
     as_texts, is_text, keys_of, read_states,
 };
 pub use compression::Compression;
-pub use initial_file::{read_initial, read_initial_from};
+pub use initial_file::{read_initial, read_initial_from, write_initial};
 pub use manifest::{
     BlockPart, ChainPart, Counts, CoveragePart, FinishedRelease, GuaranteePart, Hashing, Manifest,
     MechanismPart, PromisePart, ReleasePart, hash_file,
@@ -92,5 +96,6 @@ pub use release::{
 };
 pub use release_writer::ReleaseWriter;
 pub use verify::{VerifyError, check_release, count_release, verify_release};
+pub use walk_writer::WalkWriter;
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
 pub use write_error::{WriteError, WriteErrorKind};

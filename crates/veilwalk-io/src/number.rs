@@ -1,7 +1,8 @@
 //! Numbers in files: probabilities and counts.
 //!
-//! A number is taken only if it means what it says: one that would round to zero, or a count that
-//! would not fit exactly, is refused rather than changed.
+//! A number is taken only if it means what it says: one that would round to zero, or a count beyond those that
+//! can be told from the next, is refused rather than changed. A count need not be a whole number: counts
+//! with noise or with something added to each are not.
 
 use std::fmt;
 
@@ -30,7 +31,6 @@ impl Quantity {
             Ok(value) if value < 0.0 => NumberProblem::Negative,
             Ok(0.0) if has_nonzero_digit(digits) => NumberProblem::TooSmall,
             Ok(value) => match self {
-                Self::Count if value.fract() != 0.0 => NumberProblem::NotWhole,
                 Self::Count if value > Self::LARGEST_COUNT => NumberProblem::TooLarge,
                 Self::Count | Self::Probability => return Ok(value),
             },
@@ -46,7 +46,7 @@ impl Quantity {
     fn example(self) -> &'static str {
         match self {
             Self::Probability => "write a decimal such as 0.25",
-            Self::Count => "write a whole number such as 25",
+            Self::Count => "write a number such as 25",
         }
     }
 }
@@ -72,8 +72,6 @@ pub enum NumberProblem {
     Negative,
     /// It is positive, but so small that it would become zero.
     TooSmall,
-    /// It is a count with a fraction.
-    NotWhole,
     /// It is a count too large to be held exactly.
     TooLarge,
 }
@@ -89,9 +87,6 @@ impl NumberProblem {
             Self::TooSmall => "is too small to tell from zero; write 0 if the move is impossible, \
                                or a larger number"
                 .to_owned(),
-            Self::NotWhole => format!(
-                "is not a whole number; {example}, or give probabilities in a column \"probability\""
-            ),
             Self::TooLarge => {
                 "is larger than 9007199254740992; divide the counts, or give probabilities"
                     .to_owned()
@@ -121,7 +116,7 @@ mod tests {
         let p = |field| Quantity::Probability.parse(field).unwrap();
         assert_eq!((p("0.25"), p(" 1e-3 "), p("0"), p("0e0")), (0.25, 1e-3, 0.0, 0.0));
         let c = |field| Quantity::Count.parse(field).unwrap();
-        assert_eq!((c("12"), c("3.0"), c("1e3")), (12.0, 3.0, 1000.0));
+        assert_eq!((c("12"), c("3.0"), c("1e3"), c("2.5")), (12.0, 3.0, 1000.0, 2.5));
     }
 
     #[test]
@@ -138,7 +133,7 @@ mod tests {
             assert!(message(Probability, field).contains(word), "{field}");
         }
         assert!(message(Probability, "1e-999").contains("too small"));
-        assert!(message(Count, "2.5").contains("whole number"));
+        assert!(message(Count, "many").contains("a number such as 25"));
         assert!(message(Count, "1e300").contains("larger than"));
     }
 }

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use veilwalk::chain::{BuildOptions, Chain, ChainBuilder, Entries, RowSums, Scope, StateId};
-use veilwalk_io::{ReadError, WriteErrorKind, read_chain, read_chain_from, write_chain};
+use veilwalk_io::{
+    ChainText, ReadError, WriteErrorKind, read_chain, read_chain_from, read_graph, read_state_list,
+    write_chain, write_chain_with,
+};
 
 fn read(text: impl AsRef<[u8]>) -> Result<Chain, ReadError> {
     read_chain_from(text.as_ref(), "trips.csv", BuildOptions::default()).map(|(chain, _)| chain)
@@ -41,8 +44,45 @@ fn assert_weather(chain: &Chain) {
 }
 
 #[test]
+fn comments_stand_at_the_top_and_lines_are_counted_with_them() {
+    refused("# one\n# two\nfrom,to,count\na,a,x\n", Some(4), &["\"x\""]);
+    // A state may be called so.
+    let chain = read("from,to,count\n# a,b,1\nb,# a,1\n").unwrap();
+    assert_eq!(labels(&chain), ["# a", "b"]);
+    let chain = read("#,a,b\na,0,1\nb,1,0\n").unwrap();
+    assert_eq!(labels(&chain), ["a", "b"]);
+    let text = ChainText { comments: &["one".to_owned()], counts: Some(&[0.5, 2.0]) };
+    let mut written = Vec::new();
+    write_chain_with(&chain, text, &mut written).unwrap();
+    let written = String::from_utf8(written).unwrap();
+    assert_eq!(written, "# one\nfrom,to,count\na,b,0.5\nb,a,2.0\n");
+    assert_eq!(read(&written).unwrap().hash(), chain.hash());
+}
+
+#[test]
+fn a_graph_needs_no_numbers_and_a_chain_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("graph.csv");
+    let graph = "to,from\nb,a\nc,a\na,b\na,c\n";
+    fs::write(&path, graph).unwrap();
+    let (chain, _) = read_graph(&path, BuildOptions::default()).unwrap();
+    assert_eq!(chain.probabilities(chain.state("a").unwrap()), [0.5, 0.5]);
+    refused("from,to\na,b\nb,a\n", Some(1), &["from,to", "rename"]);
+    fs::write(&path, "state,x\na,1\nb,2\n").unwrap();
+    assert_eq!(read_state_list(&path).unwrap(), ["a", "b"]);
+    fs::write(&path, "state\na\nb\na\n").unwrap();
+    let error = read_state_list(&path).unwrap_err();
+    assert_eq!((error.line(), error.to_string().contains("already has line 2")), (Some(4), true));
+    fs::write(&path, "states\na\n").unwrap();
+    assert!(read_state_list(&path).unwrap_err().to_string().contains("state"));
+}
+
+#[test]
 fn every_layout_gives_the_same_chain() {
     for text in [
+        "from,to,count\nsun,sun,1.5\nsun,rain,0.5\nrain,sun,0.001\n",
+        "# where it comes from\n# {\"epsilon\":1}\nfrom,to,count\nsun,sun,3\nsun,rain,1\nrain,sun,12\n",
+        "# a,b\n,sun,rain\nsun,0.75,0.25\nrain,1,0\n",
         "from,to,probability\nsun,sun,0.75\nsun,rain,0.25\nrain,sun,1\n",
         "from,to,count\nsun,sun,3\nsun,rain,1\nrain,sun,12\n",
         "Count, TO ,From\n3,sun,sun\n1,rain,sun\n12,sun,rain\n",
@@ -138,7 +178,7 @@ fn numbers_that_are_not() {
         let text = format!(",a,b\nb,1,0\na,0.5,{entry}\n");
         refused(text, Some(3), &["in column \"b\"", word]);
     }
-    refused("from,to,count\na,a,1.5\n", Some(2), &["count \"1.5\"", "whole"]);
+    refused("from,to,count\na,a,1.5x\n", Some(2), &["count \"1.5x\"", "a number such as 25"]);
     refused("from,to,count\na,a,-1\n", Some(2), &["negative"]);
     refused("from,to,count\na,a,1e17\n", Some(2), &["larger than"]);
 }

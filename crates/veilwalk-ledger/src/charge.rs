@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use veilwalk::Rational;
 
-use crate::entry::{Entry, Terms};
+use crate::entry::{Entry, LossUnit, Terms};
 use crate::error::Problem;
 use crate::store::Records;
-use crate::total::{CountedIn, NoSum, add, times, total};
+use crate::total::{CountedIn, NoSum, add, largest, times, total};
 use crate::window::Window;
 
 /// A walk to be charged.
@@ -20,6 +20,12 @@ pub struct Charge<'a> {
 }
 
 impl<'a> Charge<'a> {
+    /// All walks of a person together.
+    #[must_use]
+    pub const fn of_person(person: &'a str) -> Self {
+        Self { person, walk: person, digest: None }
+    }
+
     /// A walk that is its own person.
     #[must_use]
     pub const fn of_walk(walk: &'a str) -> Self {
@@ -161,7 +167,6 @@ fn keep_to(
     for entry in records.of_persons(&persons)? {
         past.entry(entry.person).or_default().push((entry.charged, entry.terms));
     }
-    let own = CountedIn::Unit(terms.promise.unit, terms.chain);
     for limit in limits {
         let mut over: Option<Problem> = None;
         let mut more = 0;
@@ -169,6 +174,11 @@ fn keep_to(
             let counted = |charged| limit.window.is_none_or(|window| window.covers(charged, now));
             let before = past.get(person).map_or(&[][..], Vec::as_slice);
             let before = || before.iter().filter(|(at, _)| counted(*at)).map(|(_, terms)| terms);
+            let own = match terms.promise.unit {
+                LossUnit::Walk(unit) => CountedIn::Unit(unit, terms.chain),
+                // It is counted in whatever the others are.
+                LossUnit::Person => largest(before().chain([terms])),
+            };
             let (unit, spent, cost) =
                 spent_and_cost(own, terms, count, before()).map_err(|why| {
                     let person = person.to_owned();

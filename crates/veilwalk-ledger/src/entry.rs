@@ -1,5 +1,6 @@
 //! One released walk in the ledger, and its checksum.
 
+use std::fmt;
 use std::num::NonZeroU32;
 
 use veilwalk::Rational;
@@ -8,13 +9,46 @@ use veilwalk::mechanism::{Epsilon, Promise, Radius, Unit};
 
 use crate::error::Problem;
 
-/// What a run promises for every walk that it releases.
+/// What is lost at most, and by what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// ε.
+    pub epsilon: Epsilon,
+    /// What may be replaced by what.
+    pub unit: LossUnit,
+}
+
+/// What may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossUnit {
+    /// The walk that was released, by any other within this unit.
+    Walk(Unit),
+    /// All walks of the person, by any others: the loss of a chain that was fitted on them.
+    Person,
+}
+
+impl From<Promise> for Loss {
+    fn from(promise: Promise) -> Self {
+        Self { epsilon: promise.epsilon, unit: LossUnit::Walk(promise.unit) }
+    }
+}
+
+impl fmt::Display for LossUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Walk(unit) => unit.fmt(f),
+            Self::Person => f.write_str("all walks of the person replaced"),
+        }
+    }
+}
+
+/// What a run promises for every walk that it releases, or for every person whose walks it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The id of the release. Two runs with different ids are independent.
     pub release: [u8; 16],
     /// ε, and what it refers to.
-    pub promise: Promise,
+    pub promise: Loss,
     /// The hash of the chain.
     pub chain: ChainHash,
     /// At least the loss of replacing one real state; see
@@ -32,7 +66,7 @@ pub struct Terms {
 pub struct Entry {
     /// Whose walk it is.
     pub person: String,
-    /// The walk's name.
+    /// The walk's name; for what has to do with all walks of a person, the person's.
     pub walk: String,
     /// What was promised.
     pub terms: Terms,
@@ -44,6 +78,9 @@ pub struct Entry {
     pub digest: Option<[u8; 16]>,
 }
 
+/// How the unit of a whole person is written down.
+const PERSON: &str = "person";
+
 /// An entry as a database has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
@@ -52,7 +89,7 @@ pub(crate) struct Row {
     pub(crate) person: String,
     /// A fraction, such as `1/2`.
     pub(crate) epsilon: String,
-    /// `radius 7/2` or `substitutions 2`.
+    /// `radius 7/2`, `substitutions 2` or `person`.
     pub(crate) unit: String,
     pub(crate) chain: Vec<u8>,
     pub(crate) one_state: Option<String>,
@@ -105,10 +142,14 @@ impl Row {
     }
 
     fn decoded(self) -> Option<Entry> {
-        let (kind, number) = self.unit.split_once(' ')?;
-        let unit = match kind {
-            "radius" => Unit::Radius(Radius::new(fraction(number)?)?),
-            "substitutions" => Unit::Substitutions(number.parse::<NonZeroU32>().ok()?),
+        let unit = match self.unit.split_once(' ') {
+            Some(("radius", number)) => {
+                LossUnit::Walk(Unit::Radius(Radius::new(fraction(number)?)?))
+            }
+            Some(("substitutions", number)) => {
+                LossUnit::Walk(Unit::Substitutions(number.parse::<NonZeroU32>().ok()?))
+            }
+            None if self.unit == PERSON => LossUnit::Person,
             _ => return None,
         };
         let one_state = match &self.one_state {
@@ -124,7 +165,7 @@ impl Row {
             walk: self.walk,
             terms: Terms {
                 release: self.release.try_into().ok()?,
-                promise: Promise { epsilon: Epsilon::new(fraction(&self.epsilon)?)?, unit },
+                promise: Loss { epsilon: Epsilon::new(fraction(&self.epsilon)?)?, unit },
                 chain: ChainHash(self.chain.try_into().ok()?),
                 one_state,
                 linear: self.linear,
@@ -147,8 +188,11 @@ impl Entry {
             person: self.person.clone(),
             epsilon: written(promise.epsilon.value()),
             unit: match promise.unit {
-                Unit::Radius(radius) => format!("radius {}", written(radius.value())),
-                Unit::Substitutions(b) => format!("substitutions {b}"),
+                LossUnit::Walk(Unit::Radius(radius)) => {
+                    format!("radius {}", written(radius.value()))
+                }
+                LossUnit::Walk(Unit::Substitutions(b)) => format!("substitutions {b}"),
+                LossUnit::Person => PERSON.to_owned(),
             },
             chain: chain.0.to_vec(),
             one_state: one_state.map(written),
@@ -184,10 +228,10 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn terms(promise: Promise) -> Terms {
+    pub(crate) fn terms(promise: impl Into<Loss>) -> Terms {
         Terms {
             release: [3; 16],
-            promise,
+            promise: promise.into(),
             chain: ChainHash([9; 32]),
             one_state: Rational::new(u64::MAX, 7),
             linear: true,
@@ -208,6 +252,9 @@ pub(crate) mod tests {
             digest: Some([1; 16]),
         };
         let (row, hash) = entry.row();
+        let person = Loss { epsilon, unit: LossUnit::Person };
+        let person = Entry { terms: terms(person), ..entry.clone() };
+        assert_eq!(person.row().0.entry().unwrap().0, person);
         assert_eq!(row.clone().entry().unwrap(), (entry, hash));
         let changes: [fn(&mut Row); 13] = [
             |row| row.release[0] ^= 1,

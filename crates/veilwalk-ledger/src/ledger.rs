@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use veilwalk::Rational;
 
 use crate::charge::{Charge, Charged, Limit, charge};
-use crate::entry::{Entry, Terms};
+use crate::entry::{Entry, LossUnit, Terms};
 use crate::error::{LedgerError, Problem};
 use crate::sqlite::Sqlite;
 use crate::store::{Records, Store, check};
@@ -39,7 +39,7 @@ pub struct Spending {
     pub counted_in: CountedIn,
     /// How many different walks were released.
     pub walks: usize,
-    /// How many releases there were, of all walks.
+    /// How many releases there were, of all walks, and of chains that were fitted on them.
     pub releases: u64,
     /// In how many of them the first state was disclosed, which no loss covers.
     pub starts_disclosed: u64,
@@ -284,7 +284,9 @@ struct Person {
 
 impl Person {
     fn add(&mut self, walk: String, releases: u64, charged: i64, terms: Terms) {
-        self.walks.insert(walk);
+        if terms.promise.unit != LossUnit::Person {
+            self.walks.insert(walk);
+        }
         self.releases += releases;
         self.starts_disclosed += if terms.start_disclosed { releases } else { 0 };
         self.charges.push((charged, terms));

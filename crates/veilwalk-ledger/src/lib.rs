@@ -18,6 +18,10 @@
 //! one walk depends on that walk alone, so log-ratios add up over the entries. Thirty walks at ε are
 //! therefore thirty times ε, whether they are thirty releases of one walk or one release of thirty.
 //!
+//! A chain that was fitted on the walks of persons with noise is entered for each of them, with what is lost if
+//! all of the person's walks are replaced by any others ([`LossUnit::Person`]). That is twice the ε of the fit, which
+//! is for a person who is added or removed. It covers every unit, so it adds up with whatever else was released.
+//!
 //! The same walk under the same release id is released with the same random bits. If the real states
 //! are the same, the release is the same, and tells nothing new: it costs nothing. If they are not, the
 //! two releases do not compose at all (the first difference between them shows where the walks differ),
@@ -49,7 +53,7 @@
 //! let promise = Promise::within_radius("1".parse()?, "3.5".parse()?);
 //! let terms = Terms {
 //!     release: [7; 16],
-//!     promise,
+//!     promise: promise.into(),
 //!     chain: Chain::credit().hash(),
 //!     one_state: "2.1".parse().ok(),
 //!     linear: true,
@@ -78,7 +82,7 @@ pub mod total;
 mod window;
 
 pub use charge::{Charge, Charged, Limit};
-pub use entry::{Entry, Terms};
+pub use entry::{Entry, Loss, LossUnit, Terms};
 pub use error::{LedgerError, Problem};
 pub use ledger::{Kept, Ledger, Spending, is_server};
 #[cfg(feature = "migrate")]

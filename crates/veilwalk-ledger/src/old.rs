@@ -9,9 +9,9 @@ use redb::{
 };
 use veilwalk::Rational;
 use veilwalk::chain::ChainHash;
-use veilwalk::mechanism::{Epsilon, Promise, Radius, Unit};
+use veilwalk::mechanism::{Epsilon, Radius, Unit};
 
-use crate::entry::{Entry, Terms};
+use crate::entry::{Entry, Loss, LossUnit, Terms};
 use crate::error::{LedgerError, Problem};
 use crate::ledger::Ledger;
 use crate::sqlite::Sqlite;
@@ -45,8 +45,7 @@ pub fn migrate(old: &Path, new: &Path) -> Result<Migrated, LedgerError> {
         let there = "there is a file of that name already; give -o a new one";
         return Err(Problem::Unusable(there.to_owned()).of(&new_name));
     }
-    let (terms, spent) = read(old).map_err(|problem| problem.of(&old_name))?;
-    let unit = terms.promise.unit;
+    let (unit, terms, spent) = read(old).map_err(|problem| problem.of(&old_name))?;
     Sqlite::make(new).map_err(|problem| problem.of(&new_name))?;
     let ledger = Ledger::open_existing(new)?;
     ledger.write(&mut |records| {
@@ -54,7 +53,7 @@ pub fn migrate(old: &Path, new: &Path) -> Result<Migrated, LedgerError> {
         let entry = |(walk, epsilon, releases): &Spent| Entry {
             person: walk.clone(),
             walk: walk.clone(),
-            terms: Terms { promise: Promise { epsilon: *epsilon, unit }, ..terms },
+            terms: Terms { promise: Loss { epsilon: *epsilon, ..terms.promise }, ..terms },
             releases: *releases,
             charged: now,
             digest: None,
@@ -72,7 +71,7 @@ pub fn migrate(old: &Path, new: &Path) -> Result<Migrated, LedgerError> {
 /// A walk, what was spent on it, and in how many releases.
 type Spent = (String, Epsilon, u64);
 
-fn read(path: &Path) -> Result<(Terms, Vec<Spent>), Problem> {
+fn read(path: &Path) -> Result<(Unit, Terms, Vec<Spent>), Problem> {
     fn storage(error: impl ToString) -> Problem {
         Problem::Storage(error.to_string())
     }
@@ -105,7 +104,7 @@ fn read(path: &Path) -> Result<(Terms, Vec<Spent>), Problem> {
     let epsilon = Epsilon::new(Rational::ONE).expect("not zero");
     let terms = Terms {
         release,
-        promise: Promise { epsilon, unit },
+        promise: Loss { epsilon, unit: LossUnit::Walk(unit) },
         chain,
         one_state: None,
         linear: false,
@@ -119,7 +118,7 @@ fn read(path: &Path) -> Result<(Terms, Vec<Spent>), Problem> {
         let epsilon = epsilon.ok_or_else(|| unread(&format!("{above}/{below}")))?;
         spent.push((name.value().to_owned(), epsilon, releases));
     }
-    Ok((terms, spent))
+    Ok((unit, terms, spent))
 }
 
 /// `radius 3.5 nats`, `1 substitution`.
@@ -181,8 +180,8 @@ mod tests {
         let limit = Some(Limit::in_all(Rational::whole(100)));
         ledger.charge(&terms, &[Charge::of_walk("north")], limit).unwrap();
         // What is not known is not guessed: with a budget it is refused, without one it is charged.
-        let larger = Promise::within_radius("1".parse().unwrap(), "2".parse().unwrap());
-        let larger = Terms { release: [2; 16], promise: larger, ..terms };
+        let larger = veilwalk::Promise::within_radius("1".parse().unwrap(), "2".parse().unwrap());
+        let larger = Terms { release: [2; 16], promise: larger.into(), ..terms };
         let refused = ledger.charge(&larger, &[Charge::of_walk("north")], limit).unwrap_err();
         assert!(matches!(refused.problem, Problem::NotCountable { .. }), "{refused}");
         ledger.charge(&larger, &[Charge::of_walk("north")], None).unwrap();

@@ -22,6 +22,9 @@
 //!   state may be replaced by any other, so the walks in between are there). It is also at most `b_U`
 //!   times the loss of one replaced state. The lesser is taken.
 //!
+//! **Persons.** An entry may be about all walks of a person, replaced by any others. Walks within any unit of each
+//! other are others, so it costs its ε in every unit. What is promised of one walk says nothing of all of them.
+//!
 //! **One replaced state.** Every entry has a bound on the loss of replacing one state of its walk. So
 //! where units do not agree, all entries are counted in that: the total says what can be told if one
 //! state in each walk is replaced.
@@ -37,13 +40,15 @@ use veilwalk::Rational;
 use veilwalk::chain::ChainHash;
 use veilwalk::mechanism::Unit;
 
-use crate::entry::Terms;
+use crate::entry::{LossUnit, Terms};
 
 /// What a total is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountedIn {
     /// A unit of the entries; a radius is one on this chain.
     Unit(Unit, ChainHash),
+    /// All walks of the person replaced by any others.
+    Person,
     /// One replaced state in each walk.
     ReplacedStates,
 }
@@ -52,6 +57,7 @@ impl fmt::Display for CountedIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unit(unit, _) => unit.fmt(f),
+            Self::Person => LossUnit::Person.fmt(f),
             Self::ReplacedStates => f.write_str("one replaced state in each walk"),
         }
     }
@@ -80,8 +86,13 @@ impl CountedIn {
     /// At least what one release on these terms loses in this unit; `None` if nothing is known of it.
     pub(crate) fn cost(self, terms: &Terms) -> Result<Option<Rational>, NoSum> {
         let epsilon = terms.promise.epsilon.value();
-        let Self::Unit(unit, chain) = self else { return Ok(one_state(terms)) };
-        Ok(match (terms.promise.unit, unit) {
+        let (own, unit, chain) = match (terms.promise.unit, self) {
+            (_, Self::ReplacedStates) => return Ok(one_state(terms)),
+            (LossUnit::Person, _) => return Ok(Some(epsilon)),
+            (LossUnit::Walk(_), Self::Person) => return Ok(None),
+            (LossUnit::Walk(own), Self::Unit(unit, chain)) => (own, unit, chain),
+        };
+        Ok(match (own, unit) {
             (Unit::Radius(own), Unit::Radius(asked)) if terms.chain == chain => {
                 if own >= asked {
                     Some(epsilon)
@@ -126,8 +137,8 @@ impl CountedIn {
 fn one_state(terms: &Terms) -> Option<Rational> {
     let known = terms.one_state;
     match terms.promise.unit {
-        Unit::Radius(_) => known,
-        Unit::Substitutions(_) => {
+        LossUnit::Walk(Unit::Radius(_)) => known,
+        LossUnit::Walk(Unit::Substitutions(_)) | LossUnit::Person => {
             let epsilon = terms.promise.epsilon.value();
             Some(known.map_or(epsilon, |known| known.min(epsilon)))
         }
@@ -149,11 +160,16 @@ pub(crate) fn total<'a>(
     }
 }
 
-/// The largest unit among these, if they are all of one kind.
+/// The largest unit among these, if they are all of one kind. What covers all walks of a person is of every
+/// kind.
 pub(crate) fn largest<'a>(all: impl IntoIterator<Item = &'a Terms>) -> CountedIn {
     let mut largest: Option<(Unit, ChainHash)> = None;
+    let mut otherwise = CountedIn::ReplacedStates;
     for terms in all {
-        let unit = terms.promise.unit;
+        let LossUnit::Walk(unit) = terms.promise.unit else {
+            otherwise = CountedIn::Person;
+            continue;
+        };
         largest = match (largest, unit) {
             (None, _) => Some((unit, terms.chain)),
             (Some((Unit::Radius(a), chain)), Unit::Radius(b)) if chain == terms.chain => {
@@ -165,12 +181,13 @@ pub(crate) fn largest<'a>(all: impl IntoIterator<Item = &'a Terms>) -> CountedIn
             _ => return CountedIn::ReplacedStates,
         };
     }
-    largest.map_or(CountedIn::ReplacedStates, |(unit, chain)| CountedIn::Unit(unit, chain))
+    largest.map_or(otherwise, |(unit, chain)| CountedIn::Unit(unit, chain))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::Loss;
     use crate::entry::tests::terms;
     use veilwalk::Promise;
 
@@ -189,7 +206,8 @@ mod tests {
     }
 
     fn cost(entry: &Terms, unit: &Terms) -> Option<Rational> {
-        CountedIn::Unit(unit.promise.unit, unit.chain).cost(entry).unwrap()
+        let LossUnit::Walk(own) = unit.promise.unit else { unreachable!("a unit of walks") };
+        CountedIn::Unit(own, unit.chain).cost(entry).unwrap()
     }
 
     #[test]
@@ -224,6 +242,27 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_person_is_counted_in_every_unit() {
+        let unit = LossUnit::Person;
+        let person = terms(Loss { epsilon: "2".parse().unwrap(), unit });
+        let person = Terms { one_state: Some(number("0.4")), ..person };
+        let (near, two) = (radius("1", "3"), substitutions("1", 2));
+        assert_eq!(largest(&[person, person]), CountedIn::Person);
+        assert_eq!(CountedIn::Person.to_string(), "all walks of the person replaced");
+        let sum = |all: &[Terms]| total(largest(all), all).unwrap().1;
+        assert_eq!(sum(&[person, person]), number("4"));
+        assert_eq!(sum(&[person, near]), number("3"));
+        assert_eq!(sum(&[two, person]), number("3"));
+        assert_eq!(
+            largest(&[person, near]),
+            CountedIn::Unit("3".parse().map(Unit::Radius).unwrap(), near.chain)
+        );
+        // One replaced state: 9, 1 and 0.4.
+        assert_eq!(sum(&[near, two, person]), number("10.4"));
+        assert_eq!(CountedIn::Person.cost(&near).unwrap(), None);
+    }
+
+    #[test]
     fn what_does_not_agree_is_counted_in_replaced_states() {
         let all = [radius("1", "2"), substitutions("1", 2)];
         assert_eq!(largest(&all), CountedIn::ReplacedStates);
@@ -239,10 +278,7 @@ mod tests {
         let sum = total(largest(&huge), &huge).map(|(_, sum)| sum);
         assert_eq!(sum, Ok(number("1000001")));
         let beyond = Terms {
-            promise: Promise {
-                epsilon: "18446744073709551615/1".parse().unwrap(),
-                ..all[0].promise
-            },
+            promise: Loss { epsilon: "18446744073709551615/1".parse().unwrap(), ..all[0].promise },
             ..all[0]
         };
         assert_eq!(total(largest(&[beyond, beyond]), &[beyond, beyond]), Err(NoSum::TooMuch));

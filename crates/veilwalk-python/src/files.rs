@@ -158,7 +158,7 @@ impl Charge {
         let release = release.map_err(|error| VeilwalkError::new_err(error.to_string()))?;
         let terms = Terms {
             release: release.to_bytes(),
-            promise: price.promise,
+            promise: price.promise.into(),
             chain: mechanism.made.mechanism.model().hash(),
             one_state: price.one_state,
             linear: price.linear,

@@ -28,6 +28,15 @@ pub enum Error {
     /// Numbers that are no initial distribution.
     #[error(transparent)]
     Initial(#[from] crate::chain::InitialError),
+    /// A price of a private fit that is none.
+    #[error(transparent)]
+    FitTerms(#[from] crate::chain::FitTermsError),
+    /// A private fit that cannot be made.
+    #[error(transparent)]
+    PrivateFit(#[from] crate::chain::PrivateFitError),
+    /// A walk of two persons.
+    #[error(transparent)]
+    TwoPersons(#[from] crate::chain::TwoPersons),
     /// A label that the chain does not have.
     #[error(transparent)]
     UnknownState(#[from] crate::chain::UnknownState),

@@ -48,6 +48,9 @@ pub mod given_walk {
 pub mod given_walks {
     pub use crate::analysis::given_walks::{simulate, typical, utility};
 }
+pub mod fit {
+    pub use crate::chain::private_fit::chain_of;
+}
 pub mod guarantee {
     pub use crate::guarantee::audit::{Probe, Sampler, StepSampler};
     pub use crate::guarantee::block::{

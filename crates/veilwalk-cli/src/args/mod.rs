@@ -2,10 +2,12 @@
 
 mod block;
 mod chain;
+mod graph;
 mod mechanism;
 mod number;
 mod observation;
 mod output;
+mod randomness;
 mod release;
 mod unknown;
 
@@ -16,11 +18,13 @@ use clap::ValueEnum;
 
 pub(crate) use block::{BlockArgs, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
+pub(crate) use graph::GraphArgs;
 pub(crate) use mechanism::MechanismArgs;
 pub(crate) use number::{any_whole, count, whole};
 pub(crate) use output::{
     Input, Written, is_same_file, is_standard_output, refuse_to_replace, settle_output,
 };
+pub(crate) use randomness::RandomnessArgs;
 pub(crate) use release::ReleaseArgs;
 pub(crate) use unknown::{UnknownLabels, UnknownState, left_out, replaced, unknown_state_error};
 pub(crate) use veilwalk_report::{counted, thousands};

@@ -10,5 +10,6 @@ pub(crate) mod kernel;
 pub(crate) mod ledger;
 pub(crate) mod privatize;
 pub(crate) mod reproduce;
+pub(crate) mod score;
 pub(crate) mod tune;
 pub(crate) mod verify;

@@ -3,9 +3,14 @@
 //! Which of the two a file is stands in its first line. A table of transitions has the header
 //! `from,to,probability` or `from,to,count`; anything else has to be a matrix, with the states'
 //! labels in the first line and the first column. A table that forgot its header must not pass for
-//! a matrix, so the first cell of a matrix may be neither a number nor one of the labels.
+//! a matrix, so the first cell of a matrix may be neither a number nor one of the labels. Lines before it
+//! that start with `# ` are comments, which say where a chain comes from.
+//!
+//! A graph is the same without numbers: where only the moves count, a table of transitions may have the columns
+//! `from` and `to` alone.
 
 mod matrix;
+mod state_list;
 mod transitions;
 mod write;
 
@@ -14,12 +19,13 @@ use std::path::Path;
 
 use veilwalk::chain::{BuildOptions, BuildReport, Chain};
 
-use crate::lines::Lines;
+use crate::lines::{Blank, Lines};
 use crate::number::Quantity;
 use crate::read_error::{HeaderHint, ReadError, ReadErrorKind, shortened};
 use crate::table::Table;
 
-pub use write::write_chain;
+pub use state_list::read_state_list;
+pub use write::{ChainText, write_chain, write_chain_with};
 
 const ACCEPTED: &str = "from,to,probability; from,to,count; or, for a square matrix, an empty cell \
                         followed by the labels of all states";
@@ -30,18 +36,30 @@ const ACCEPTED: &str = "from,to,probability; from,to,count; or, for a square mat
 /// one of:
 ///
 /// - a table with the columns `from`, `to` and `probability`, in any order;
-/// - a table with the columns `from`, `to` and `count`, whose rows are divided by their sums;
+/// - a table with the columns `from`, `to` and `count`, whose rows are divided by their sums (counts need not
+///   be whole numbers);
 /// - a square matrix of probabilities, with the labels of the states in the first line and the first
 ///   column. The rows may be in another order than the columns.
 ///
-/// States are numbered in the order of the column `from` (then of `to`), or of a matrix's columns.
+/// States are numbered in the order of the column `from` (then of `to`), or of a matrix's columns. Lines before
+/// the first that start with `# ` are comments.
 ///
 /// # Errors
 ///
 /// If the file cannot be read, is not such a table, or does not make a chain. The message names the
 /// file and, where there is one, the line.
 pub fn read_chain(path: &Path, options: BuildOptions) -> Result<(Chain, BuildReport), ReadError> {
-    read_lines(Lines::open(path)?, options)
+    read_lines(Lines::open(path)?, options, Numbers::Needed)
+}
+
+/// Reads a graph from a file: a chain as [`read_chain`] takes it, or a table with the columns `from` and `to`
+/// alone, whose moves are all as likely as each other.
+///
+/// # Errors
+///
+/// As [`read_chain`].
+pub fn read_graph(path: &Path, options: BuildOptions) -> Result<(Chain, BuildReport), ReadError> {
+    read_lines(Lines::open(path)?, options, Numbers::Optional)
 }
 
 /// Reads a chain from anything, as [`read_chain`] does from a file. Messages call it `name`.
@@ -54,15 +72,26 @@ pub fn read_chain_from(
     name: &str,
     options: BuildOptions,
 ) -> Result<(Chain, BuildReport), ReadError> {
-    read_lines(Lines::new(input, name), options)
+    read_lines(Lines::new(input, name), options, Numbers::Needed)
+}
+
+/// Whether a table of transitions has to say how likely they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Numbers {
+    Needed,
+    Optional,
 }
 
 fn read_lines<R: Read>(
-    lines: Lines<R>,
+    mut lines: Lines<R>,
     options: BuildOptions,
+    numbers: Numbers,
 ) -> Result<(Chain, BuildReport), ReadError> {
+    while lines.peek()?.is_some_and(|line| line.starts_with("# ")) {
+        lines.advance(Blank::Skip)?;
+    }
     let mut table = Table::new(lines, "from,to,probability")?;
-    let builder = match Layout::of(table.header()) {
+    let builder = match Layout::of(table.header(), numbers) {
         Ok(Layout::Transitions(columns)) => transitions::read(&mut table, columns)?,
         Ok(Layout::Matrix) => matrix::read(&mut table)?,
         Err(hint) => return Err(unknown_header(&table, hint)),
@@ -79,7 +108,7 @@ enum Layout {
 }
 
 impl Layout {
-    fn of(header: &[String]) -> Result<Self, HeaderHint> {
+    fn of(header: &[String], numbers: Numbers) -> Result<Self, HeaderHint> {
         let find = |name: &str| header.iter().position(|c| c.trim().eq_ignore_ascii_case(name));
         let (from, to) = (find("from"), find("to"));
         let entry = find("probability")
@@ -89,8 +118,14 @@ impl Layout {
             let known = [from, to, entry];
             return match (0..header.len()).find(|column| !known.contains(column)) {
                 Some(extra) => Err(HeaderHint::ExtraColumn(header[extra].clone())),
-                None => Ok(Self::Transitions(transitions::Columns { from, to, entry, quantity })),
+                None => {
+                    let entry = Some((entry, quantity));
+                    Ok(Self::Transitions(transitions::Columns { from, to, entry }))
+                }
             };
+        }
+        if let (Some(from), Some(to), Numbers::Optional, 2) = (from, to, numbers, header.len()) {
+            return Ok(Self::Transitions(transitions::Columns { from, to, entry: None }));
         }
         let corner = header[0].trim();
         if header.len() < 2 {
@@ -127,7 +162,7 @@ mod tests {
 
     fn layout(header: &str) -> Result<Layout, HeaderHint> {
         let cells: Vec<String> = header.split(',').map(str::to_owned).collect();
-        Layout::of(&cells)
+        Layout::of(&cells, Numbers::Needed)
     }
 
     #[test]
@@ -145,6 +180,13 @@ mod tests {
             assert_eq!(layout(header), Err(HeaderHint::Names), "{header}");
         }
         assert_eq!(layout("from;to;count"), Err(HeaderHint::Semicolons));
+        let graph = |header: &[&str]| {
+            let cells: Vec<String> = header.iter().map(|&cell| cell.to_owned()).collect();
+            Layout::of(&cells, Numbers::Optional)
+        };
+        assert!(matches!(graph(&["to", "From"]), Ok(Layout::Transitions(_))));
+        assert!(matches!(graph(&["from", "to", "count"]), Ok(Layout::Transitions(_))));
+        assert_eq!(graph(&["from", "there"]), Ok(Layout::Matrix));
         let extra = Err(HeaderHint::ExtraColumn("when".into()));
         assert_eq!(layout("from,to,count,when"), extra);
         let extra = Err(HeaderHint::ExtraColumn("count".into()));

@@ -13,13 +13,12 @@ use crate::number::Quantity;
 use crate::read_error::{ReadError, ReadErrorKind};
 use crate::table::Table;
 
-/// Where the columns of the table are, and what the third of them holds.
+/// Where the columns of the table are, and what the third of them holds, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Columns {
     pub(super) from: usize,
     pub(super) to: usize,
-    pub(super) entry: usize,
-    pub(super) quantity: Quantity,
+    pub(super) entry: Option<(usize, Quantity)>,
 }
 
 /// A line of the table: the places of its labels, and its entry.
@@ -39,7 +38,8 @@ pub(super) fn read<R: Read>(
     while let Some(record) = table.next_record()? {
         let line = record.line;
         let (from, to) = (record.get(columns.from), record.get(columns.to));
-        match checked(from, to, record.get(columns.entry), columns.quantity) {
+        let entry = columns.entry.map(|(column, quantity)| (record.get(column), quantity));
+        match checked(from, to, entry) {
             Ok(entry) => {
                 let (from, to) = (labels.place(from), labels.place(to));
                 moves.push(Move { from, to, entry, line });
@@ -49,9 +49,9 @@ pub(super) fn read<R: Read>(
     }
     let names = labels.names;
     drop(labels.places);
-    let mut builder = ChainBuilder::new(match columns.quantity {
-        Quantity::Probability => Entries::Probabilities,
-        Quantity::Count => Entries::Counts,
+    let mut builder = ChainBuilder::new(match columns.entry {
+        Some((_, Quantity::Probability)) => Entries::Probabilities,
+        Some((_, Quantity::Count)) | None => Entries::Counts,
     });
     let mut ids = vec![None; names.len()];
     let places = moves.iter().map(|m| m.from).chain(moves.iter().map(|m| m.to));
@@ -78,13 +78,13 @@ pub(super) fn read<R: Read>(
     Ok(builder)
 }
 
-fn checked(from: &str, to: &str, entry: &str, quantity: Quantity) -> Result<f64, ReadErrorKind> {
+fn checked(from: &str, to: &str, entry: Option<(&str, Quantity)>) -> Result<f64, ReadErrorKind> {
     for (label, column) in [(from, "from"), (to, "to")] {
         if label.is_empty() {
             return Err(ReadErrorKind::EmptyField { column: column.to_owned() });
         }
     }
-    quantity.parse(entry)
+    entry.map_or(Ok(1.0), |(entry, quantity)| quantity.parse(entry))
 }
 
 /// Labels, numbered as they come.

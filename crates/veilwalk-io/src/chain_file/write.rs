@@ -6,27 +6,57 @@ use veilwalk::chain::Chain;
 
 use crate::write_error::{WriteError, WriteErrorKind};
 
+/// What is written of a chain beside its moves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChainText<'a> {
+    /// Lines that say where the chain comes from. Each becomes a comment at the top.
+    pub comments: &'a [String],
+    /// The count of each transition, in the chain's order, to be written instead of the probability.
+    pub counts: Option<&'a [f64]>,
+}
+
 /// Writes a chain as a table `from,to,probability`.
 ///
+/// # Errors
+///
+/// As [`write_chain_with`].
+pub fn write_chain(chain: &Chain, out: impl Write) -> Result<(), WriteError> {
+    write_chain_with(chain, ChainText::default(), out)
+}
+
+/// Writes a chain as a table `from,to,probability`, or `from,to,count` if there are counts.
+///
 /// Read back with [`read_chain`](crate::read_chain) it has the same states in the same order and the
-/// same transitions. Probabilities are written with as many digits as it takes to read the same
+/// same transitions. Numbers are written with as many digits as it takes to read the same
 /// number again; the reader divides each row by its sum, which can change their last digits.
 ///
-/// The initial distribution is not written.
+/// The initial distribution is not written: [`write_initial`](crate::write_initial) does that.
 ///
 /// # Errors
 ///
 /// If writing fails, or a state's label is empty, which no file can hold.
-pub fn write_chain(chain: &Chain, out: impl Write) -> Result<(), WriteError> {
+pub fn write_chain_with(
+    chain: &Chain,
+    text: ChainText<'_>,
+    mut out: impl Write,
+) -> Result<(), WriteError> {
+    for comment in text.comments {
+        writeln!(out, "# {comment}").map_err(|error| WriteError::io(NAME, error))?;
+    }
     let mut table = csv::Writer::from_writer(out);
-    put(&mut table, ["from", "to", "probability"])?;
+    let entry = if text.counts.is_some() { "count" } else { "probability" };
+    put(&mut table, ["from", "to", entry])?;
     for from in chain.states() {
         if chain.label(from).is_empty() {
             let kind = WriteErrorKind::EmptyLabel(from.index());
             return Err(WriteError::new(NAME, kind));
         }
-        for (to, p) in chain.successors(from).iter().zip(chain.probabilities(from)) {
-            put(&mut table, [chain.label(from), chain.label(*to), &format!("{p:?}")])?;
+        let row = match text.counts {
+            Some(counts) => &counts[chain.row(from)],
+            None => chain.probabilities(from),
+        };
+        for (to, entry) in chain.successors(from).iter().zip(row) {
+            put(&mut table, [chain.label(from), chain.label(*to), &format!("{entry:?}")])?;
         }
     }
     table.flush().map_err(|error| WriteError::io(NAME, error))

@@ -36,6 +36,7 @@ fn exact_loss(mechanism: &Mechanism, counted_in: CountedIn) -> f64 {
     }
     let worst = pairs.iter().map(|pair| pair.1).fold(0.0, f64::max);
     match counted_in {
+        CountedIn::Person => unreachable!("nothing was fitted"),
         CountedIn::ReplacedStates => worst,
         CountedIn::Unit(Unit::Substitutions(b), _) => worst * f64::from(b.get()),
         CountedIn::Unit(Unit::Radius(radius), _) => fill(&pairs, radius.value().as_f64() + 1e-12),
@@ -114,7 +115,7 @@ proptest! {
             let price = Price::of(&mechanism).unwrap();
             let terms = Terms {
                 release: [number as u8; 16],
-                promise: price.promise,
+                promise: price.promise.into(),
                 chain: model.hash(),
                 one_state: price.one_state,
                 linear: price.linear,

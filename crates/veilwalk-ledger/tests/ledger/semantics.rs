@@ -14,7 +14,7 @@ pub(crate) fn number(text: &str) -> Rational {
 pub(crate) fn within(epsilon: &str, radius: &str, release: u8) -> Terms {
     Terms {
         release: [release; 16],
-        promise: Promise::within_radius(epsilon.parse().unwrap(), radius.parse().unwrap()),
+        promise: Promise::within_radius(epsilon.parse().unwrap(), radius.parse().unwrap()).into(),
         chain: ChainHash([7; 32]),
         one_state: Some(number("5")),
         linear: true,
@@ -25,7 +25,7 @@ pub(crate) fn within(epsilon: &str, radius: &str, release: u8) -> Terms {
 pub(crate) fn substitutions(epsilon: &str, b: u32, release: u8) -> Terms {
     let promise = Promise::for_substitutions(epsilon.parse().unwrap(), b.try_into().unwrap());
     let one_state = number(epsilon).multiply_rounding_up(Rational::new(1, b.into()).unwrap());
-    Terms { promise, one_state, ..within("1", "1", release) }
+    Terms { promise: promise.into(), one_state, ..within("1", "1", release) }
 }
 
 fn of<'a>(person: &'a str, walks: &[&'a str]) -> Vec<Charge<'a>> {

@@ -179,6 +179,11 @@ impl ChainBuilder {
         self.labels.add(label).unwrap_or_else(|known| known)
     }
 
+    /// The states so far.
+    pub(super) fn labels(&self) -> &StateLabels {
+        &self.labels
+    }
+
     /// A state that must be new.
     ///
     /// # Errors

@@ -70,10 +70,34 @@ impl TransitionCounts {
     /// # Errors
     ///
     /// If the transitions do not make a chain, as [`ChainBuilder::build`] says.
-    pub fn build(mut self, options: BuildOptions) -> Result<(Chain, BuildReport), ChainError> {
-        for ((from, to), count) in self.counts {
-            self.builder.transition(from, to, count as f64)?;
+    pub fn build(self, options: BuildOptions) -> Result<(Chain, BuildReport), ChainError> {
+        let (chain, _, report) = self.build_counted(options)?;
+        Ok((chain, report))
+    }
+
+    /// The same, with the count of each of the chain's transitions in its order.
+    ///
+    /// # Errors
+    ///
+    /// As [`TransitionCounts::build`].
+    pub fn build_counted(
+        self,
+        options: BuildOptions,
+    ) -> Result<(Chain, Vec<f64>, BuildReport), ChainError> {
+        let Self { mut builder, counts } = self;
+        for (&(from, to), &count) in &counts {
+            builder.transition(from, to, count as f64)?;
         }
-        self.builder.build(options)
+        let labels = builder.labels().clone();
+        let (chain, report) = builder.build(options)?;
+        // States may have been dropped, and the others have new numbers.
+        let own = |state| labels.find(chain.label(state));
+        let count = |from, to| Some(*counts.get(&(own(from)?, own(to)?))? as f64);
+        let counts = chain
+            .states()
+            .flat_map(|from| chain.successors(from).iter().map(move |&to| (from, to)))
+            .map(|(from, to)| count(from, to).unwrap_or_default())
+            .collect();
+        Ok((chain, counts, report))
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A chain is public by assumption. Everything veilwalk does with the real walk is protected;
 //! nothing it does with the chain is. A chain fitted on the sensitive walks themselves is therefore
-//! not a safe choice: use one from public records, or from walks that need no protection.
+//! not a safe choice: use one from public records, or from walks that need no protection, or a
+//! [private fit](PrivateFit).
 //!
 //! A [`Chain`] is immutable and checked: every row is a probability distribution, every state can
 //! be left, and every state can be reached from every other. Build one with a [`ChainBuilder`], or
@@ -18,6 +19,7 @@ mod fixed_numbers;
 mod grid;
 mod initial;
 pub(crate) mod parts;
+pub(crate) mod private_fit;
 pub(crate) mod state_labels;
 mod stationary;
 mod structure;
@@ -33,6 +35,9 @@ pub use builder::{BuildOptions, BuildReport, ChainBuilder, ChainError, Entries, 
 pub use fit::TransitionCounts;
 pub use grid::{Grid, GridTooLarge};
 pub use initial::{Initial, InitialError};
+pub use private_fit::{
+    Collected, FitTally, FitTerms, FitTermsError, Fitted, PrivateFit, PrivateFitError, TwoPersons,
+};
 
 pub(crate) use state_labels::StateLabels;
 pub use stationary::NotConverged;

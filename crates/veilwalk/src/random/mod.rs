@@ -7,6 +7,7 @@
 //! longer overlap. Every decision is the one the real numbers give; floats only save time.
 
 pub(crate) mod coin;
+mod discrete_laplace;
 mod enclosure;
 mod flip_all;
 mod fork_check;
@@ -18,6 +19,7 @@ pub(crate) mod source;
 pub(crate) mod uniform_index;
 
 pub(crate) use coin::ExpCoin;
+pub use discrete_laplace::DiscreteLaplace;
 pub(crate) use flip_all::AllFlips;
 pub use fork_check::Forked;
 pub use release_id::{NotAReleaseId, ReleaseId};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use veilwalk::Chain;
 use veilwalk::chain::Grid;
+use veilwalk_io::ChainText;
 
 use crate::args::{any_whole, count, counted};
 use crate::terminal;
@@ -63,7 +64,7 @@ pub(super) fn run(command: &Command) -> Result<()> {
     super::settle_output(&args.output, &[])?;
     let grid = Grid { width: args.width, height: args.height, seed: args.seed };
     let chain = Chain::grid(grid)?;
-    let name = super::write(&chain, &args.output)?;
+    let name = super::write(&chain, ChainText::default(), &args.output)?;
     terminal::note(format!(
         "{name}: {} and {}",
         counted(chain.len(), "state"),

@@ -1,24 +1,26 @@
-//! `veilwalk chain`: look at a chain, compile it, fit one, make one up.
+//! `veilwalk chain`: look at a chain, compile it, fit one, sample it, make one up.
 
 mod check;
 mod compile;
 mod fit;
 mod generate;
+mod sample;
 
 use std::path::Path;
 
 use anyhow::Result;
 use veilwalk::Chain;
-use veilwalk_io::{AtomicFile, write_chain};
+use veilwalk_io::{AtomicFile, ChainText, write_chain_with};
 
 use crate::args::{self, Input, Written, is_standard_output};
 
-/// Look at a chain, compile it, fit one to walks, or generate one
+/// Look at a chain, compile it, fit one to walks, sample its walks, or generate one
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Check(check::Args),
     Compile(compile::Args),
     Fit(fit::Args),
+    Sample(sample::Args),
     #[command(subcommand)]
     Generate(generate::Command),
 }
@@ -28,6 +30,7 @@ pub(crate) fn run(command: &Command) -> Result<()> {
         Command::Check(args) => check::run(args),
         Command::Compile(args) => compile::run(args),
         Command::Fit(args) => fit::run(args),
+        Command::Sample(args) => sample::run(args),
         Command::Generate(command) => generate::run(command),
     }
 }
@@ -41,15 +44,24 @@ fn settle_output(output: &Path, inputs: &[Input<'_>]) -> Result<()> {
 }
 
 /// Writes a chain to a file, or to standard output if that is `-`, and says what it is called.
-fn write(chain: &Chain, output: &Path) -> Result<String> {
-    if is_standard_output(output) {
+fn write(chain: &Chain, text: ChainText<'_>, output: &Path) -> Result<String> {
+    let file = match is_standard_output(output) {
+        true => None,
+        false => Some(AtomicFile::create(output)?),
+    };
+    write_to(chain, text, file)
+}
+
+/// Writes a chain to this file, or to standard output if there is none, and says what it is called.
+fn write_to(chain: &Chain, text: ChainText<'_>, file: Option<AtomicFile>) -> Result<String> {
+    let Some(mut file) = file else {
         let name = "standard output".to_owned();
-        write_chain(chain, std::io::stdout().lock()).map_err(|e| e.named(&name))?;
+        let out = std::io::stdout().lock();
+        write_chain_with(chain, text, out).map_err(|e| e.named(&name))?;
         return Ok(name);
-    }
-    let mut file = AtomicFile::create(output)?;
+    };
     let name = file.name().to_owned();
-    write_chain(chain, &mut file).map_err(|e| e.named(&name))?;
+    write_chain_with(chain, text, &mut file).map_err(|e| e.named(&name))?;
     file.commit()?;
     Ok(name)
 }

@@ -53,6 +53,7 @@ impl Charging {
         };
         let chain = mechanism.model().hash();
         let start_disclosed = start == Start::First;
+        let promise = promise.into();
         let terms = Terms { release, promise, chain, one_state, linear, start_disclosed };
         let budget = args.budget.map(Budget::value);
         let limit = budget.map(|budget| Limit { budget, window: args.window });

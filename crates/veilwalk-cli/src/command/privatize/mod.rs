@@ -8,12 +8,12 @@ use std::io::IsTerminal;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Error, Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use veilwalk::guarantee::Cover;
 use veilwalk::internal::mechanism::Budget;
 use veilwalk::internal::request::Made;
 use veilwalk::mechanism::Unit;
-use veilwalk::random::{ReleaseId, Secret, SourceKind};
+use veilwalk::random::{ReleaseId, SourceKind};
 use veilwalk::{Chain, Mechanism, Model, Promise, Source, Start};
 use veilwalk_io::{
     AtomicFile, Compression, Hashing, HeldOutput, NewWalk, OwnColumns, ReadError, ReadErrorKind,
@@ -25,8 +25,8 @@ use self::charging::{Charging, Known};
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
-    self, Input, ReleaseArgs, UnknownLabels, UnknownState, Written, any_whole, blocks_in_words,
-    counted, quoted, unknown_state_error, whole,
+    self, Input, RandomnessArgs, ReleaseArgs, UnknownLabels, UnknownState, Written,
+    blocks_in_words, counted, quoted, unknown_state_error, whole,
 };
 use crate::progress;
 use crate::terminal;
@@ -105,27 +105,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "HOW", default_value = "private", help_heading = "Release")]
     start: String,
 
-    /// Take randomness from this number: reproducible, and NOT private
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        conflicts_with = "key_file",
-        allow_negative_numbers = true,
-        value_parser = any_whole::<u64>(),
-        help_heading = "Release"
-    )]
-    seed: Option<u64>,
-
-    /// Derive randomness from the secret in this file and from the id of the run, so that the run can be
-    /// repeated with --release-id
-    #[arg(long, value_name = "FILE", help_heading = "Release")]
-    key_file: Option<PathBuf>,
-
-    /// Repeat the run with this id: the same walks with the same key or seed are released as they were.
-    /// Every other run draws an id of its own and writes it to the manifest. Never give the id of a run
-    /// to other walks: the two releases together would show where the walks differ
-    #[arg(long, value_name = "ID", help_heading = "Release")]
-    release_id: Option<ReleaseId>,
+    #[command(flatten)]
+    randomness: RandomnessArgs,
 
     /// Release even if the guarantee is empty: no two different walks within the radius
     #[arg(long, help_heading = "Release")]
@@ -163,8 +144,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    args.refuse_known_secret()?;
-    let source = args.source()?;
+    args.randomness.refuse_known_secret(&args.other_inputs())?;
+    let source = args.randomness.source()?;
     let release_id = match source.release_id() {
         Some(id) => id,
         None => ReleaseId::random()?,
@@ -334,25 +315,10 @@ impl Args {
         bail!("{empty}{advice}; --allow-vacuous releases without protection")
     }
 
-    /// Refuses a secret that is something else as well: the chain is public, and randomness must not
-    /// depend on the walks.
-    fn refuse_known_secret(&self) -> Result<()> {
-        let Some(secret) = &self.key_file else { return Ok(()) };
-        for (input, what) in self.other_inputs() {
-            if args::is_same_file(secret, input) {
-                bail!(
-                    "{}: this is {what}, and no secret; make one with `head -c 32 /dev/urandom`",
-                    secret.display()
-                );
-            }
-        }
-        Ok(())
-    }
-
     /// The files that are read, and the ledger.
     fn inputs(&self) -> Vec<Input<'_>> {
         let mut inputs = self.other_inputs();
-        inputs.extend(self.key_file.iter().map(|path| (path.as_path(), "the secret")));
+        inputs.extend(self.randomness.input());
         inputs
     }
 
@@ -430,32 +396,6 @@ impl Args {
 
     fn writes_to_file(&self) -> bool {
         self.output.as_ref().is_some_and(|path| !args::is_standard_output(path))
-    }
-
-    fn source(&self) -> Result<Source> {
-        if self.release_id.is_some() && self.key_file.is_none() && self.seed.is_none() {
-            bail!(
-                "--release-id repeats a run, and that needs the randomness it was made with: give the \
-                 --key-file (or --seed) of that run too. Without them randomness comes from the \
-                 operating system, and nothing can repeat it"
-            );
-        }
-        Ok(match (&self.key_file, self.seed) {
-            (Some(path), _) => {
-                let bytes = args::read_bytes(path).context(
-                    "--key-file takes a file of secret bytes; make one with `head -c 32 /dev/urandom`",
-                )?;
-                let secret = Secret::new(&bytes);
-                let secret = secret.with_context(|| path.display().to_string())?;
-                let id = self.release_id.map_or_else(ReleaseId::random, Ok)?;
-                Source::keyed(secret, id)
-            }
-            (None, Some(seed)) => match self.release_id {
-                Some(id) => Source::seeded_with_id(seed, id),
-                None => Source::seeded(seed),
-            },
-            (None, None) => Source::system(),
-        })
     }
 
     fn options(&self) -> WalkOptions {
