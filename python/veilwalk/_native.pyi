@@ -71,6 +71,14 @@ class Chain:
     @staticmethod
     def fit(walks: list[list[str]], restart: bool, largest_component: bool) -> Chain: ...
     @staticmethod
+    def fit_privately(
+        walks: list[list[str]],
+        persons: list[str],
+        graph: Chain,
+        asked: tuple[str, int, str | None, str | None],
+        seed: int | None,
+    ) -> Chain: ...
+    @staticmethod
     def read(path: str, normalize: bool, largest_component: bool) -> Chain: ...
     @staticmethod
     def from_bytes(data: bytes) -> Chain: ...

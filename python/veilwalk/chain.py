@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from veilwalk import html
 from veilwalk._native import Chain as NativeChain
 from veilwalk._native import ChainError, ParameterError, compile_chain
-from veilwalk.exact import is_unicode, path_text, text_or_digits
-from veilwalk.walks import collect
+from veilwalk.exact import Exact, exact_text, is_unicode, path_text, text_or_digits, whole_number
+from veilwalk.walks import collect, persons_of
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
@@ -179,10 +179,17 @@ class Chain:
         *,
         restart: bool = False,
         largest_component: bool = False,
-        initial: Initial = "uniform",
+        initial: Initial | None = None,
         trajectory: str = "trajectory",
         step: str | None = "step",
         state: str = "state",
+        epsilon: Exact | None = None,
+        person: object = None,
+        max_moves: int | None = None,
+        edges: Chain | Iterable[tuple[object, object]] | None = None,
+        starts: Exact | None = None,
+        floor: Exact | None = None,
+        seed: int | None = None,
     ) -> Chain:
         """Counts the transitions of walks, given as `Mechanism.privatize` takes them: lists, a dict, arrays
         or a table. With `restart` a move from the last state of every walk to its first is counted too, for
@@ -191,14 +198,63 @@ class Chain:
         The chain becomes public with everything released under it, and it tells about the walks it
         was fitted on. A chain fitted on sensitive walks is not a safe choice: fit on walks that need
         no protection. A warning says so.
+
+        With `epsilon` the counts are noisy, and the chain may be published: one person added or removed, with
+        all walks, changes the odds of it by at most `exp(epsilon)`. `person` says whose walk each is: a column
+        of a table, a dict by the names of a dict of walks, or a list with one entry for each walk. `max_moves` is
+        how many moves of one person are counted at most. `edges` are the moves that are public: a chain, or
+        pairs of states; others are not counted. `starts` is the share of epsilon for noisy first states, which
+        become the initial distribution. `floor` is added to every noisy count (1 if not given). A `seed` makes
+        the noise reproducible, and the chain not private.
+
+        >>> ratings = Chain.credit().sample(1000, 20, seed=1)
+        >>> fitted = Chain.fit(ratings, epsilon=1, person=range(1000), max_moves=20, edges=Chain.credit())
+        >>> fitted.transitions == Chain.credit().transitions
+        True
         """
         listed = [[label_text(s) for s in walk] for walk in collect(walks, trajectory, step, state)]
+        if epsilon is not None:
+            if restart:
+                raise ParameterError("restart: with epsilon= only moves of the walks are counted")
+            if person is None or max_moves is None or edges is None:
+                raise ParameterError(
+                    "epsilon: it protects persons, so give person= (whose walk each is), max_moves= (how many "
+                    "moves of one person are counted at most) and edges= (the moves that are public)"
+                )
+            persons = persons_of(walks, person, len(listed), trajectory, step)
+            graph = edges if isinstance(edges, Chain) else cls._graph(edges, largest_component)
+            asked = (
+                exact_text("epsilon", epsilon),
+                whole_number("max_moves", max_moves, 1),
+                None if starts is None else exact_text("starts", starts),
+                None if floor is None else exact_text("floor", floor),
+            )
+            if seed is not None:
+                warn("fitted with a seed: whoever knows it can undo the noise; this chain is NOT private")
+            fitted = cls._of(NativeChain.fit_privately(listed, persons, graph._native, asked, seed))
+            return fitted if initial is None else fitted.with_initial(initial)
+        if (person, max_moves, edges, starts, floor, seed) != (None,) * 6:
+            raise ParameterError(
+                "person, max_moves, edges, starts, floor and seed are for noisy counts; give epsilon= too"
+            )
         native = NativeChain.fit(listed, restart, largest_component)
         warn(
             "this chain tells about the walks it was fitted on, and becomes public with everything "
             "released under it; fit on walks that need no protection"
         )
-        return cls._told(native, initial)
+        return cls._told(native, "uniform" if initial is None else initial)
+
+    @classmethod
+    def _graph(cls, edges: Iterable[tuple[object, object]], largest_component: bool) -> Chain:
+        listed = []
+        for place, edge in enumerate(edges):
+            try:
+                start, end = edge
+            except (TypeError, ValueError):
+                raise ChainError(f"edge {place} is {edge!r}; it has to be a pair of states") from None
+            listed.append((label_text(start), label_text(end), 1.0))
+        native = NativeChain.from_transitions(listed, True, False, largest_component)
+        return cls._told(native, "uniform")
 
     @classmethod
     def read(

@@ -68,6 +68,37 @@ def collect(walks: Any, trajectory: str, step: str | None, state: str) -> list[l
     return [list(walk) for walk in listed]
 
 
+def persons_of(walks: Any, person: object, count: int, trajectory: str, step: str | None) -> list[str]:
+    """Whose walk each of so many is, in the order of `collect`."""
+    library, kind = tables.library_of(walks), type(walks).__name__
+    if isinstance(person, str):
+        if library is None or kind not in tables.FRAMES:
+            raise ParameterError(
+                f"person: {person!r} would be a column, and these walks are no table; give a list with one "
+                "entry for each walk"
+            )
+        owners = []
+        for rows in tables.collect(library, walks, trajectory, step, person):
+            names = {name_text(row) for row in rows}
+            if len(names) != 1:
+                raise WalkError(f"a walk of several persons: {sorted(names)}; a walk has one person")
+            owners.extend(names)
+    elif isinstance(person, Mapping):
+        if not isinstance(walks, Mapping):
+            raise ParameterError("person: a dict goes with a dict of walks; give a list with one entry for each")
+        lacking = [name for name in walks if name not in person]
+        if lacking:
+            raise ParameterError(f"person: it does not say whose walk {lacking[0]!r} is")
+        owners = [name_text(person[name]) for name in walks]
+    elif isinstance(person, Iterable):
+        owners = [name_text(name) for name in person]
+    else:
+        raise ParameterError(f"person: a {type(person).__name__}; give a column, a dict or a list")
+    if len(owners) != count:
+        raise ParameterError(f"person: {len(owners)} entries for {count} walks; give one for each")
+    return owners
+
+
 def _lists(walks: list[Any] | tuple[Any, ...], how: How) -> Answer:
     if not walks:
         return how.nothing(type(walks))

@@ -80,7 +80,7 @@ pub use compression::Compression;
 pub use initial_file::{read_initial, read_initial_from, write_initial};
 pub use manifest::{
     BlockPart, ChainPart, Counts, CoveragePart, FinishedRelease, GuaranteePart, Hashing, Manifest,
-    MechanismPart, PromisePart, ReleasePart, hash_file,
+    MechanismPart, PersonsPart, PromisePart, ReleasePart, hash_file,
 };
 pub use mechanism_file::{MechanismFile, MechanismFileError, ScaleMismatch, ScalePart};
 pub use model_file::{

@@ -45,6 +45,9 @@ pub struct Manifest {
     pub guarantee: GuaranteePart,
     /// The chain.
     pub chain: ChainPart,
+    /// Whose walks they are, where that was said.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub persons: Option<PersonsPart>,
     /// How much was released.
     pub counts: Counts,
     /// Where the randomness came from: `system`, `key` or `seed`.
@@ -151,6 +154,17 @@ pub struct GuaranteePart {
     pub covered_pairs: u64,
 }
 
+/// What is to be known where a person may have several walks. The promise is for one walk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PersonsPart {
+    /// That what is promised for one walk adds up over all walks of a person.
+    pub losses_add_up: bool,
+    /// The largest number of walks of one person. Which walks are one person's is not released, and this depends
+    /// on it, so it is here only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub most_walks: Option<u64>,
+}
+
 /// A chain by its hash and size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChainPart {
@@ -215,6 +229,8 @@ pub struct FinishedRelease<'a> {
     pub kept_columns: &'a [String],
     /// What was done with states that the chain does not have.
     pub unknown_states: UnknownStates,
+    /// Whose walks they are, where that was said.
+    pub persons: Option<PersonsPart>,
     /// How much was released.
     pub counts: Counts,
     /// The file.
@@ -365,6 +381,7 @@ impl Manifest {
                 states: model.chain().len(),
                 transitions: model.chain().transitions(),
             },
+            persons: release.persons,
             counts: release.counts,
             randomness: randomness.to_owned(),
             release_id: release.release_id.to_string(),

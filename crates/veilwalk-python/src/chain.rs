@@ -1,5 +1,6 @@
 //! A chain, with its distances once something asks for them.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -8,11 +9,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::{
-    BuildOptions, BuildReport, ChainBuilder, Entries, RowSums, Scope, TransitionCounts,
+    BuildOptions, BuildReport, ChainBuilder, Entries, FitTerms, PrivateFit, RowSums, Scope,
+    TransitionCounts,
 };
 use veilwalk::internal::distance::Nearest;
 use veilwalk::internal::model::Tables;
-use veilwalk::{Initial, Model, Nats, Source, StateId};
+use veilwalk::{Initial, Model, Nats, Rational, Source, StateId};
 
 use crate::error::{chain_error, parameter_error, walk_error};
 use crate::files::read_model;
@@ -228,6 +230,40 @@ impl Chain {
             }
         }
         Self::built(py, counts.build(options(false, largest_component)))
+    }
+
+    /// Counts the moves of a public graph with noise. `asked` is epsilon, the most moves of a person, the share of
+    /// epsilon for first states and the floor.
+    #[staticmethod]
+    fn fit_privately(
+        py: Python<'_>,
+        walks: Vec<Vec<String>>,
+        persons: Vec<String>,
+        graph: &Self,
+        asked: (String, u32, Option<String>, Option<String>),
+        seed: Option<u64>,
+    ) -> PyResult<Self> {
+        let (epsilon, max_moves, starts_share, floor) = asked;
+        let number = |text: &str| text.parse::<Rational>().map_err(parameter_error);
+        let max_moves = NonZeroU32::new(max_moves)
+            .ok_or_else(|| parameter_error("max_moves: give a whole number from 1 up"))?;
+        let mut terms = FitTerms::new(number(&epsilon)?, max_moves).map_err(parameter_error)?;
+        if let Some(share) = starts_share {
+            terms = terms.with_starts(number(&share)?).map_err(parameter_error)?;
+        }
+        if let Some(floor) = floor {
+            terms = terms.with_floor(number(&floor)?).map_err(parameter_error)?;
+        }
+        let source = seed.map_or_else(Source::system, Source::seeded);
+        let mut fit = PrivateFit::new(&graph.chain, terms, &source).map_err(parameter_error)?;
+        for (number, (walk, person)) in walks.iter().zip(&persons).enumerate() {
+            let name = number.to_string();
+            for state in walk {
+                fit.add(person, &name, state).map_err(walk_error)?;
+            }
+        }
+        let fitted = fit.collected().release().map_err(parameter_error)?;
+        Ok(Self::new(py, fitted.chain, Vec::new()))
     }
 
     /// Reads a file: a table of moves, or a compiled model.

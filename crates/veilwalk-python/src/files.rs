@@ -307,6 +307,7 @@ pub(crate) fn write_manifest(
             kept_columns: &kept_columns,
             unknown_states,
             counts,
+            persons: None,
             file: &path,
             hash,
         });

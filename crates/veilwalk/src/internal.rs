@@ -105,7 +105,8 @@ pub mod report {
 }
 pub mod request {
     pub use crate::request::{
-        Base, CandidateChoice, Made, Request, RequestError, Settled, TrackChoice,
+        Base, CandidateChoice, Made, NotASpan, Request, RequestError, Settled, Span, TrackChoice,
+        Visit,
     };
 }
 pub mod session {

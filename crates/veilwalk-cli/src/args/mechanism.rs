@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
-use veilwalk::internal::request::{Base, Made, Request, TrackChoice};
+use veilwalk::internal::request::{Base, Made, Request, Span, TrackChoice, Visit};
 use veilwalk::mechanism::{
     BlockLength, Calibration, CandidateKind, Candidates, ChainWeight, Epsilon, Radius, Unit,
     UnknownName,
@@ -47,7 +47,7 @@ fn parse_mechanism(text: &str) -> Result<Named, String> {
 /// Which mechanism, and what it promises.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Mechanism")]
-#[command(group = ArgGroup::new("protected").args(["radius", "substitutions"]))]
+#[command(group = ArgGroup::new("protected").args(["radius", "substitutions", "visit"]))]
 pub(crate) struct MechanismArgs {
     /// `auto` (the best of several for the chain, the promise, the start and the delay, found on short walks of
     /// the chain's own), `tight`, `believed`, `cell`, `sharp`, `paper`,
@@ -73,6 +73,18 @@ pub(crate) struct MechanismArgs {
     /// Protect walks from each other if they differ in at most this many states
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<NonZeroU32>())]
     substitutions: Option<NonZeroU32>,
+
+    /// Protect any one stay of up to this long, such as 2h, on walks with a state every --every: whatever is put
+    /// in its place, the release is almost as likely
+    ///
+    /// That is a promise for as many --substitutions as the stay has states. A stay begins when somebody comes and
+    /// is over when they leave.
+    #[arg(long, value_name = "SPAN", requires = "every")]
+    visit: Option<Span>,
+
+    /// How long it is from one state of a walk to the next, such as 5m, for --visit
+    #[arg(long, value_name = "SPAN", requires = "visit")]
+    every: Option<Span>,
 
     /// Override the distance: directed, symmetric, hamming, cell or cell-symmetric
     #[arg(long, value_name = "NAME")]
@@ -124,7 +136,11 @@ impl MechanismArgs {
 
     /// Whether any of it was given.
     pub(crate) fn is_given(&self) -> bool {
-        self.mechanism != Named::Auto || self.epsilon.is_some() || self.unit().is_some()
+        self.mechanism != Named::Auto
+            || self.epsilon.is_some()
+            || self.radius.is_some()
+            || self.substitutions.is_some()
+            || self.visit.is_some()
     }
 
     /// Makes the mechanism on a model, for one state at a time.
@@ -134,7 +150,7 @@ impl MechanismArgs {
 
     /// What is asked for, in blocks of this length if there is one. Reads the mechanism file.
     pub(crate) fn asked(&self, block: Option<BlockLength>) -> Result<Asked<'_>> {
-        let given = self.unit();
+        let given = self.unit()?;
         let base = match &self.mechanism {
             Named::Auto => Base::Auto,
             Named::Preset(preset) => Base::Preset(*preset),
@@ -178,8 +194,8 @@ impl MechanismArgs {
         };
         let Some(unit) = given else {
             bail!(
-                "what is to be protected is missing: give --radius NATS or --substitutions COUNT, \
-                 {OR_A_FILE}"
+                "what is to be protected is missing: give --radius NATS, --substitutions COUNT or --visit \
+                 SPAN, {OR_A_FILE}"
             );
         };
         let request = Request {
@@ -199,8 +215,20 @@ impl MechanismArgs {
     }
 
     /// What is protected, as far as flags say.
-    fn unit(&self) -> Option<Unit> {
-        self.radius.map(Unit::Radius).or(self.substitutions.map(Unit::Substitutions))
+    fn unit(&self) -> Result<Option<Unit>> {
+        if let Some(visit) = self.visit() {
+            let Some(count) = visit.substitutions() else {
+                bail!("--visit {}: that is more states than can be counted", visit.stay);
+            };
+            return Ok(Some(Unit::Substitutions(count)));
+        }
+        Ok(self.radius.map(Unit::Radius).or(self.substitutions.map(Unit::Substitutions)))
+    }
+
+    /// The stay that is protected, if that is how it was said.
+    pub(crate) fn visit(&self) -> Option<Visit> {
+        let (stay, every) = self.visit.zip(self.every)?;
+        Some(Visit { stay, every })
     }
 }
 

@@ -80,9 +80,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                     })
                     .collect();
             }
+            if let Some(visit) = args.release.mechanism.visit() {
+                answer["visit"] = json!({
+                    "stay": visit.stay.to_string(),
+                    "every": visit.every.to_string(),
+                    "substitutions": visit.substitutions(),
+                    "in_words": visit.to_string(),
+                });
+            }
             terminal::print(format_args!("{answer:#}"))?;
         }
         Format::Text => {
+            if let Some(visit) = args.release.mechanism.visit() {
+                terminal::print(format_args!("{}\n", terminal::wrapped(&visit.to_string())))?;
+            }
             terminal::print(guarantee.to_string().trim_end())?;
             if let Some(words) = Observed::of(&chosen.mechanism) {
                 terminal::print(format_args!("\n{words}"))?;

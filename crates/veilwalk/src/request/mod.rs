@@ -19,6 +19,9 @@
 //! ```
 
 mod auto;
+mod visit;
+
+pub use visit::{NotASpan, Span, Visit};
 
 use std::sync::Arc;
 

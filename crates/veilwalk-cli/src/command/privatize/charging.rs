@@ -9,7 +9,7 @@ use veilwalk::internal::mechanism::Budget;
 use veilwalk::internal::request::Made;
 use veilwalk::internal::session::WalkDigest;
 use veilwalk::session::Releaser;
-use veilwalk::{Chain, Start};
+use veilwalk::{Chain, Promise, Rational, Start};
 use veilwalk_io::{NewWalk, ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader};
 use veilwalk_ledger::{Charge, Charged, Ledger, LedgerError, Limit, Terms};
 
@@ -92,6 +92,26 @@ impl Charging {
     }
 }
 
+/// Says what the walks of one person cost together, and gives the largest number of them. That number comes
+/// from a column that is not released, so it is for whoever holds the walks.
+pub(super) fn tell_persons(known: &Known, promise: Promise) -> Option<u64> {
+    let mut walks: BTreeMap<&str, u64> = BTreeMap::new();
+    for person in known.values().filter_map(|walk| walk.person.as_deref()) {
+        *walks.entry(person).or_default() += 1;
+    }
+    let most = walks.values().copied().max()?;
+    let epsilon = promise.epsilon.value();
+    let total = epsilon.multiply_rounding_up(Rational::whole(most))?;
+    terminal::note(format!(
+        "{} of {}. The promise is for each walk, and the losses of a person's walks add up: with {}, the most \
+         that a person has here, epsilon {total} in all",
+        counted(known.len(), "walk"),
+        counted(walks.len(), "person"),
+        counted(most as usize, "walk"),
+    ));
+    Some(most)
+}
+
 fn charge_of<'a>(name: &'a str, person: Option<&'a str>) -> Charge<'a> {
     let charge = Charge::of_walk(name);
     person.map_or(charge, |person| charge.person(person))
@@ -114,6 +134,12 @@ impl Args {
             bail!(
                 "--keep {column} would release whose walk it is; leave it out, or make a copy of the \
                  column under another name if that is what you want"
+            );
+        }
+        if self.stream && self.ledger.is_none() {
+            bail!(
+                "--person-column with --stream is for a ledger, which counts what each person's walks cost; \
+                 give --ledger, or leave it out"
             );
         }
         if !self.stream && !Path::new(&self.walks).is_file() {

@@ -2,12 +2,18 @@
 
 use std::path::Path;
 
-use veilwalk_io::{Counts, FinishedRelease, Manifest, Tally};
+use veilwalk_io::{Counts, FinishedRelease, Manifest, PersonsPart, Tally};
 
 use super::Run;
 
 /// The manifest of a finished release.
-pub(super) fn manifest(run: &Run<'_>, tally: &Tally, path: &Path, hash: String) -> Manifest {
+pub(super) fn manifest(
+    run: &Run<'_>,
+    tally: &Tally,
+    most_walks: Option<u64>,
+    path: &Path,
+    hash: String,
+) -> Manifest {
     let disclosed = |count: u64| run.args.disclose_counts.then_some(count);
     Manifest::describing(FinishedRelease {
         name: &run.chosen.name,
@@ -28,6 +34,10 @@ pub(super) fn manifest(run: &Run<'_>, tally: &Tally, path: &Path, hash: String) 
             vanished: disclosed(tally.vanished),
             replaced: disclosed(tally.replaced),
         },
+        persons: run.args.person_column().map(|_| PersonsPart {
+            losses_add_up: true,
+            most_walks: most_walks.and_then(disclosed),
+        }),
         file: path,
         hash,
     })

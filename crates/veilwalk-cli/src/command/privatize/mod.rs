@@ -117,9 +117,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LEDGER", help_heading = "Budget")]
     ledger: Option<PathBuf>,
 
-    /// The column that says whose walk it is: all walks of a person add up in the ledger. Each walk is its
+    /// The column that says whose walk it is: the losses of all walks of a person add up. Each walk is its
     /// own person if not given
-    #[arg(long, value_name = "NAME", requires = "ledger", help_heading = "Budget")]
+    #[arg(long, value_name = "NAME", help_heading = "Budget")]
     person_column: Option<String>,
 
     /// Release nothing if it would bring a person's total in the ledger above this. A budget that the
@@ -166,6 +166,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let blocks = blocks.unwrap_or_default();
     terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
     terminal::note(format!("release id {release_id}"));
+    if let Some(visit) = args.release.mechanism.visit() {
+        terminal::note(visit);
+    }
     tell_observation(&chosen.mechanism);
     tell_coverage(&cover, promise);
     args.warn(&source, start);
@@ -178,8 +181,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     })?;
     // Before anything is charged.
     OwnColumns::of(&run.chosen.mechanism).check_kept(&args.output_name(), &args.keep)?;
-    let known = match (&run.ledger, walks.can_be_read_twice()) {
-        (Some(_), true) => {
+    let looks_first = run.ledger.is_some() || args.person_column().is_some();
+    let known = match (looks_first, walks.can_be_read_twice()) {
+        (true, true) => {
             let known = args.known_walks(model.chain(), &run);
             known.map_err(|error| match error.downcast() {
                 Ok(error) => args.with_advice(model.chain(), error),
@@ -189,7 +193,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         // In a pipe the walks are not known beforehand: each is charged when it is first seen.
         _ => Known::new(),
     };
-    run.release(walks, &known)
+    let most_walks = args.person_column().and_then(|_| charging::tell_persons(&known, promise));
+    run.release(walks, &known, most_walks)
 }
 
 /// What is said of rows on standard output when a stream is stopped.
@@ -210,7 +215,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// Releases all that is read. The walks that are known are charged in one go, as soon as there
     /// is somewhere to write them to; any other before its first state is released.
-    fn release(&self, walks: Walks, known: &Known) -> Result<()> {
+    fn release(&self, walks: Walks, known: &Known, most_walks: Option<u64>) -> Result<()> {
         let args = self.args;
         self.when_stopped(if args.prints_at_once() { PRINTED } else { "nothing was written" });
         let charge = |new: &[NewWalk<'_>]| {
@@ -239,7 +244,7 @@ impl Run<'_> {
                 let (tally, hashed) = release.run(walks, output)?;
                 let (file, hash) = hashed.finish();
                 // First the manifest: a release under its name is never without one.
-                let manifest = manifest(self, &tally, path, hash).prepare_for(path)?;
+                let manifest = manifest(self, &tally, most_walks, path, hash).prepare_for(path)?;
                 let manifest_name = manifest.name().to_owned();
                 manifest.commit()?;
                 file.commit()?;

@@ -1,0 +1,82 @@
+"""Chains that may be published."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import veilwalk as vw
+
+WALKS = [["a", "b", "a"], ["b", "c", "a"], ["a", "a", "b"]]
+EDGES = [("a", "a"), ("a", "b"), ("b", "a"), ("b", "c"), ("c", "a")]
+ASKED = {"epsilon": 1, "max_moves": 2, "edges": EDGES}
+
+
+def fitted(walks: object = WALKS, person: object = ("ann", "ann", "bob"), **more: object) -> vw.Chain:
+    return vw.Chain.fit(walks, person=person, **{**ASKED, **more})  # type: ignore[arg-type]
+
+
+def test_walks_of_every_kind_are_the_same_rows() -> None:
+    with pytest.warns(vw.PrivacyWarning, match="NOT private"):
+        chain = fitted(seed=3)
+    assert chain.states == ["a", "b", "c"]
+    assert chain.transitions == 5
+    rows = [(i, who, s) for i, (w, who) in enumerate(zip(WALKS, ["ann", "ann", "bob"], strict=True)) for s in w]
+    columns = {"trajectory": [r[0] for r in rows], "who": [r[1] for r in rows], "state": [r[2] for r in rows]}
+    named = dict(enumerate(WALKS))
+    with pytest.warns(vw.PrivacyWarning):
+        for walks, person in [
+            (pd.DataFrame(columns), "who"),
+            (pl.DataFrame(columns), "who"),
+            (named, {0: "ann", 1: "ann", 2: "bob"}),
+            ([np.array(w) for w in WALKS], np.array(["ann", "ann", "bob"])),
+        ]:
+            assert fitted(walks, person, seed=3) == chain
+        assert fitted(seed=4) != chain
+
+
+def test_noise_is_new_every_time_and_starts_have_a_share() -> None:
+    assert fitted() != fitted()
+    chain = fitted(starts=0.5)
+    assert chain.initial != fitted().initial
+    assert fitted(starts=0.5, initial="a").initial["a"] == 1.0
+    credit = vw.Chain.credit()
+    walks = credit.sample(2000, 20, seed=1)
+    near = vw.Chain.fit(walks, epsilon=4, person=range(2000), max_moves=20, edges=credit)
+    assert near.states == credit.states
+    assert abs(near.row("Def")["Def"] - credit.row("Def")["Def"]) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"max_moves": None}, "max_moves="),
+        ({"edges": None}, "edges="),
+        ({"person": None}, "person="),
+        ({"person": ["ann"]}, "1 entries for 3 walks"),
+        ({"person": "who"}, "no table"),
+        ({"person": {}}, "a dict of walks"),
+        ({"person": 3}, "person: a int"),
+        ({"max_moves": 0}, "max_moves"),
+        ({"epsilon": "one"}, "not a number"),
+        ({"epsilon": 0}, "too little"),
+        ({"starts": 1}, "share of first states"),
+        ({"floor": 0}, "floor"),
+        ({"restart": True}, "restart"),
+        ({"edges": [("a", "b", 1)]}, "pair of states"),
+        ({"edges": [("a", "b")]}, "no way out"),
+    ],
+)
+def test_what_cannot_be_is_refused(more: dict[str, object], words: str) -> None:
+    with pytest.raises(vw.VeilwalkError, match=words):
+        fitted(**more)
+    with pytest.raises(vw.ParameterError, match="give epsilon="):
+        vw.Chain.fit(WALKS, max_moves=3)
+
+
+def test_a_walk_has_one_person() -> None:
+    frame = pd.DataFrame({"trajectory": [1, 1], "who": ["ann", "bob"], "state": ["a", "b"]})
+    with pytest.raises(vw.WalkError, match="several persons"):
+        fitted(frame, "who")
