@@ -73,7 +73,7 @@ use crate::random::{DiscreteLaplace, Forked, Randomness, ReleaseId, Source, Unav
 /// let most_moves = NonZeroU32::new(10).unwrap();
 /// let terms = FitTerms::new("1".parse()?, most_moves)?;
 /// let mut fit = PrivateFit::new(&graph, terms, &Source::system())?;
-/// for (person, walk, state) in [("ann", "2024", "Baa"), ("ann", "2024", "Ba"), ("bob", "2024", "B")] {
+/// for (person, walk, state) in [("ann", "a", "Baa"), ("ann", "a", "Ba"), ("bob", "b", "B")] {
 ///     fit.add(person, walk, state)?;
 /// }
 /// let fitted = fit.collected().release()?;
