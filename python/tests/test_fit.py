@@ -23,7 +23,9 @@ def test_walks_of_every_kind_are_the_same_rows() -> None:
         chain = fitted(seed=3)
     assert chain.states == ["a", "b", "c"]
     assert chain.transitions == 5
-    rows = [(i, who, s) for i, (w, who) in enumerate(zip(WALKS, ["ann", "ann", "bob"], strict=True)) for s in w]
+    rows = [
+        (i, who, s) for i, (w, who) in enumerate(zip(WALKS, ["ann", "ann", "bob"], strict=True)) for s in w
+    ]
     columns = {"trajectory": [r[0] for r in rows], "who": [r[1] for r in rows], "state": [r[2] for r in rows]}
     named = dict(enumerate(WALKS))
     with pytest.warns(vw.PrivacyWarning):

@@ -85,7 +85,9 @@ def persons_of(walks: Any, person: object, count: int, trajectory: str, step: st
             owners.extend(names)
     elif isinstance(person, Mapping):
         if not isinstance(walks, Mapping):
-            raise ParameterError("person: a dict goes with a dict of walks; give a list with one entry for each")
+            raise ParameterError(
+                "person: a dict goes with a dict of walks; give a list with one entry for each"
+            )
         lacking = [name for name in walks if name not in person]
         if lacking:
             raise ParameterError(f"person: it does not say whose walk {lacking[0]!r} is")
