@@ -199,13 +199,13 @@ class Chain:
         was fitted on. A chain fitted on sensitive walks is not a safe choice: fit on walks that need
         no protection. A warning says so.
 
-        With `epsilon` the counts are noisy, and the chain may be published: one person added or removed, with
-        all walks, changes the odds of it by at most `exp(epsilon)`. `person` says whose walk each is: a column
-        of a table, a dict by the names of a dict of walks, or a list with one entry for each walk. `max_moves` is
-        how many moves of one person are counted at most. `edges` are the moves that are public: a chain, or
-        pairs of states; others are not counted. `starts` is the share of epsilon for noisy first states, which
-        become the initial distribution. `floor` is added to every noisy count (1 if not given). A `seed` makes
-        the noise reproducible, and the chain not private.
+        With `epsilon` the counts are noisy, and the chain may be published: one person added or removed,
+        with all walks, changes the odds of it by at most `exp(epsilon)`. `person` says whose walk each is: a
+        column of a table, a dict by the names of a dict of walks, or a list with one entry for each walk.
+        `max_moves` is how many moves of one person are counted at most. `edges` are the moves that are
+        public: a chain, or pairs of states; others are not counted. `starts` is the share of epsilon for
+        noisy first states, which become the initial distribution. `floor` is added to every noisy count (1 if
+        not given). A `seed` makes the noise reproducible, and the chain not private.
 
         >>> ratings = Chain.credit().sample(1000, 20, seed=1)
         >>> fitted = Chain.fit(ratings, epsilon=1, person=range(1000), max_moves=20, edges=Chain.credit())
@@ -218,8 +218,8 @@ class Chain:
                 raise ParameterError("restart: with epsilon= only moves of the walks are counted")
             if person is None or max_moves is None or edges is None:
                 raise ParameterError(
-                    "epsilon: it protects persons, so give person= (whose walk each is), max_moves= (how many "
-                    "moves of one person are counted at most) and edges= (the moves that are public)"
+                    "epsilon: it protects persons, so give person= (whose walk each is), max_moves= (how "
+                    "many moves of one person are counted at most) and edges= (the moves that are public)"
                 )
             persons = persons_of(walks, person, len(listed), trajectory, step)
             graph = edges if isinstance(edges, Chain) else cls._graph(edges, largest_component)

@@ -77,7 +77,7 @@ def persons_of(walks: Any, person: object, count: int, trajectory: str, step: st
                 f"person: {person!r} would be a column, and these walks are no table; give a list with one "
                 "entry for each walk"
             )
-        owners = []
+        owners: list[str] = []
         for rows in tables.collect(library, walks, trajectory, step, person):
             names = {name_text(row) for row in rows}
             if len(names) != 1:
