@@ -58,6 +58,7 @@ pub mod chain;
 mod distance;
 pub mod error;
 pub mod guarantee;
+pub mod inference;
 #[doc(hidden)]
 pub mod internal;
 pub mod mechanism;

@@ -50,6 +50,12 @@ pub enum Stage {
     Simulation,
     /// Members of the family are compared.
     Tuning,
+    /// Released walks are gone through.
+    Inference,
+    /// Rounds of an estimate.
+    Rounds,
+    /// An estimate is made again of walks drawn with replacement.
+    Replicates,
 }
 
 impl fmt::Display for Stage {
@@ -73,6 +79,9 @@ impl fmt::Display for Stage {
             Self::Typical => "typical walks",
             Self::Simulation => "simulation",
             Self::Tuning => "tuning",
+            Self::Inference => "inferring",
+            Self::Rounds => "estimating",
+            Self::Replicates => "intervals",
         })
     }
 }

@@ -18,6 +18,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::moves::Moves;
 use super::space::BeliefSpace;
 use crate::chain::{Chain, StateId};
 use crate::mechanism::exp_minus;
@@ -35,16 +36,27 @@ pub(crate) struct Belief {
 
 /// What an observation did to a belief.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Updated {
+pub(crate) struct Updated {
     /// The share of the mass that was dropped.
-    pub(super) dropped: f64,
+    pub(crate) dropped: f64,
     /// Whether the belief could explain what was observed.
-    pub(super) explained: Explained,
+    pub(crate) explained: Explained,
+    /// The largest logarithm of a likelihood.
+    top: f64,
+    /// The mass after the observation, with likelihoods relative to the largest.
+    total: f64,
+}
+
+impl Updated {
+    /// The logarithm of the observation's probability, up to the common term of its likelihoods.
+    pub(crate) fn log_evidence(&self) -> f64 {
+        self.top + libm::log(self.total)
+    }
 }
 
 /// Whether a belief could explain an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Explained {
+pub(crate) enum Explained {
     /// At least one of its states could lead to it.
     Yes,
     /// None could: the belief stays what was predicted.
@@ -68,6 +80,17 @@ impl Belief {
     /// All mass on one state.
     pub(crate) fn at(state: StateId) -> Self {
         Self { states: vec![state], masses: vec![1.0] }
+    }
+
+    /// These masses of states, ascending; they are made to sum to one.
+    pub(crate) fn of_masses(masses: impl IntoIterator<Item = (StateId, f64)>) -> Self {
+        let mut belief = Self::default();
+        for (state, mass) in masses.into_iter().filter(|(_, mass)| *mass > 0.0) {
+            belief.push(state, mass);
+        }
+        let total: f64 = belief.masses.iter().sum();
+        belief.masses.iter_mut().for_each(|mass| *mass /= total);
+        belief
     }
 
     /// The belief with these states and masses; `None` if they are not one on a chain of this many
@@ -106,7 +129,7 @@ impl Belief {
     }
 
     /// Replaces the masses by others of the same states.
-    pub(super) fn set_masses(&mut self, masses: &[f64]) {
+    pub(crate) fn set_masses(&mut self, masses: &[f64]) {
         self.masses.copy_from_slice(masses);
     }
 
@@ -114,17 +137,17 @@ impl Belief {
     ///
     /// A row sums to one, so the largest mass passes on a fair part of itself: something always remains,
     /// though products of the smallest numbers there are may vanish.
-    pub(super) fn predict(&mut self, chain: &Chain, space: &mut BeliefSpace) {
+    pub(crate) fn predict(&mut self, law: &impl Moves, space: &mut BeliefSpace) {
         let BeliefSpace { sums, belief: moved, .. } = space;
-        sums.fit(chain.len());
+        sums.fit(law.states());
         moved.clear();
-        let moves: usize = self.states.iter().map(|&from| chain.row(from).len()).sum();
+        let moves: usize = self.states.iter().map(|&from| law.targets(from).len()).sum();
         // The sums are the same either way: only how states in use are found differs.
-        if moves >= chain.len() / Self::FEW {
-            self.each_move(chain, |to, term| sums.add_unnoted(to, term));
-            sums.drain_all(chain.len(), &mut moved.states, &mut moved.masses);
+        if moves >= law.states() / Self::FEW {
+            self.each_move(law, |to, term| sums.add_unnoted(to, term));
+            sums.drain_all(law.states(), &mut moved.states, &mut moved.masses);
         } else {
-            self.each_move(chain, |to, term| sums.add(to, term));
+            self.each_move(law, |to, term| sums.add(to, term));
             sums.drain(|state, mass| {
                 if mass > 0.0 {
                     moved.push(state, mass);
@@ -140,10 +163,9 @@ impl Belief {
 
     /// Every move out of the states that have mass, with the mass that it carries.
     #[inline]
-    fn each_move(&self, chain: &Chain, mut take: impl FnMut(StateId, f64)) {
+    fn each_move(&self, law: &impl Moves, mut take: impl FnMut(StateId, f64)) {
         for (&from, &mass) in self.states.iter().zip(&self.masses) {
-            for (&to, &probability) in chain.successors(from).iter().zip(chain.probabilities(from))
-            {
+            for (&to, &probability) in law.targets(from).iter().zip(law.probabilities(from)) {
                 take(to, mass * probability);
             }
         }
@@ -157,7 +179,7 @@ impl Belief {
     /// # Panics
     ///
     /// If there is not one logarithm for each state.
-    pub(super) fn update(
+    pub(crate) fn update(
         &mut self,
         log_likelihoods: &[f64],
         threshold: f64,
@@ -180,7 +202,7 @@ impl Belief {
             largest = if *mass > largest { *mass } else { largest };
         }
         let dropped = self.keep(threshold * largest, space) / total;
-        Updated { dropped, explained }
+        Updated { dropped, explained, top, total }
     }
 
     /// Keeps the states with at least this mass, normalised. Gives the sum of the others' masses.
@@ -209,7 +231,7 @@ impl Belief {
 
     /// Keeps at most so many states, the heaviest, normalised, with their likelihoods in `space.factors`. Gives
     /// the share of the mass that was dropped.
-    pub(super) fn keep_heaviest(&mut self, most: usize, space: &mut BeliefSpace) -> f64 {
+    pub(crate) fn keep_heaviest(&mut self, most: usize, space: &mut BeliefSpace) -> f64 {
         if self.states.len() <= most {
             return 0.0;
         }

@@ -25,6 +25,7 @@
 //! surprise, and leaves it as it was predicted.
 
 mod filter;
+mod moves;
 mod parts;
 mod shortlist;
 mod space;
@@ -34,8 +35,11 @@ mod track;
 mod tracker;
 mod window;
 
+pub(crate) use filter::{Belief, Explained};
+pub(crate) use moves::Moves;
 #[cfg(feature = "serde")]
 pub(crate) use parts::TrackParts;
 pub(crate) use space::BeliefSpace;
 pub(crate) use track::Track;
-pub(crate) use tracker::Tracker;
+pub(crate) use tracker::{Tracker, cheapest, expected_distances};
+pub(crate) use window::{Seen, posterior_of_first, smooth};

@@ -97,28 +97,38 @@ impl Track {
         space: &mut BeliefSpace,
         out: &mut Vec<StateId>,
     ) {
-        self.predicted(tracker, space);
-        let updated = self.belief.update(log_likelihoods, tracker.threshold(), space);
-        self.standing = Standing::Observed;
-        let most = tracker.most_states();
-        self.dropped += updated.dropped + self.belief.keep_heaviest(most, space);
-        self.surprises += u64::from(updated.explained == Explained::No);
+        self.believe(tracker, log_likelihoods, space);
         if tracker.lag() == 0 {
             let (states, masses) = (self.belief.states(), self.belief.masses());
             self.release(tracker.answer(self.last, states, masses, &mut space.answer), out);
             return;
         }
         let full = self.window.len() >= tracker.lag();
-        let seen = Seen { belief: self.belief.clone(), factors: space.factors.clone() };
-        self.window.push_back(seen);
+        self.window.push_back(Seen::after_update(&self.belief, space));
         if full {
-            window::first_posterior(tracker.model().chain(), &self.window, space);
+            let window = self.window.make_contiguous();
+            window::posterior_of_first(tracker.model().chain(), window, space);
             let BeliefSpace { posterior, answer, .. } = space;
             if let Some(first) = self.window.pop_front() {
                 let states = first.belief.states();
                 self.release(tracker.answer(self.last, states, posterior, answer), out);
             }
         }
+    }
+
+    /// Takes the same logarithms into the belief, and releases nothing.
+    pub(crate) fn believe(
+        &mut self,
+        tracker: &Tracker,
+        log_likelihoods: &[f64],
+        space: &mut BeliefSpace,
+    ) {
+        self.predicted(tracker, space);
+        let updated = self.belief.update(log_likelihoods, tracker.threshold(), space);
+        self.standing = Standing::Observed;
+        let most = tracker.most_states();
+        self.dropped += updated.dropped + self.belief.keep_heaviest(most, space);
+        self.surprises += u64::from(updated.explained == Explained::No);
     }
 
     /// The walk is over: appends to `out` what waits because of the lag.
@@ -128,7 +138,8 @@ impl Track {
         space: &mut BeliefSpace,
         out: &mut Vec<StateId>,
     ) {
-        window::all_posteriors(tracker.model().chain(), &mut self.window, space);
+        let window = self.window.make_contiguous();
+        window::smooth(tracker.model().chain(), window, space, |_, _, _| ());
         while let Some(Seen { belief, .. }) = self.window.pop_front() {
             let (states, masses) = (belief.states(), belief.masses());
             self.release(tracker.answer(self.last, states, masses, &mut space.answer), out);

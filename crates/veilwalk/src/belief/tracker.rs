@@ -56,9 +56,10 @@ impl Tracker {
     /// | 30 × 30 grid, 0.3 | 900 | 253, 5·10⁻⁹ | 168, 7·10⁻⁶ | 108, 7·10⁻⁴ |
     /// | 30 × 30 grid, 1 | 880 | 54, 3·10⁻⁹ | 33, 7·10⁻⁶ | 20, 6·10⁻⁴ |
     /// | 3,808 states of 15 random moves, 1 | 3,808 | 1,637, 5·10⁻⁷ | 581, 3·10⁻⁴ | 146, 1·10⁻² |
-    pub(super) const PRUNED_BELOW: f64 = 1e-6;
+    pub(crate) const PRUNED_BELOW: f64 = 1e-6;
 
-    const MOST_SEARCHED: usize = 256;
+    /// How many states a belief keeps at most where every distance is a search.
+    pub(crate) const MOST_SEARCHED: usize = 256;
     /// With more states to start from than this, so many of the likeliest are compared.
     const MOST_STARTS: usize = 256;
 
@@ -177,7 +178,7 @@ impl Tracker {
 }
 
 /// The place of the least, of equals the first.
-fn cheapest(costs: &[f64]) -> usize {
+pub(crate) fn cheapest(costs: &[f64]) -> usize {
     let mut best = 0;
     for (place, cost) in costs.iter().enumerate() {
         if *cost < costs[best] {
@@ -207,7 +208,7 @@ fn likeliest(states: &[StateId], masses: &[f64], most: usize, out: &mut Vec<Stat
 /// The distance is symmetric, and does not depend on the last released state. So the metric may be asked
 /// from either side, and is asked from the one with fewer states: that is fewer rows of a table to
 /// fetch, or fewer searches. The sums are the same.
-fn expected_distances(
+pub(crate) fn expected_distances(
     metric: &dyn Metric,
     candidates: &[StateId],
     states: &[StateId],

@@ -147,11 +147,13 @@ impl Believed {
         (space.candidates, space.costs)
     }
 
-    /// The logarithm of the likelihood of an observation for every predicted state, but for a constant.
+    /// The logarithm of the likelihood of an observation for the real states that are given, but for a
+    /// constant.
     pub(crate) fn fill_log_likelihoods(
         &self,
         predicted: Predicted<'_>,
         observed: StateId,
+        reals: &[StateId],
         space: &mut BelievedSpace,
         out: &mut Vec<f64>,
     ) {
@@ -163,14 +165,14 @@ impl Believed {
             // One candidate costs nothing and all others the same, so the normaliser cancels.
             let replaced = self.scale.cost.cost(Nats::from_units(Nats::PER_NAT), Nats::ZERO);
             let replaced = -(replaced as f64) * per_unit;
-            out.extend(predicted.states.iter().map(|&x| match place {
+            out.extend(reals.iter().map(|&x| match place {
                 Ok(place) if self.answer(x, space) == place => 0.0,
                 Ok(_) => replaced,
                 Err(_) => f64::NEG_INFINITY,
             }));
             return;
         }
-        for &x in predicted.states {
+        for &x in reals {
             self.fill_costs(predicted, x, space);
             let costs = &space.costs;
             let least = costs.iter().copied().min().unwrap_or(0);

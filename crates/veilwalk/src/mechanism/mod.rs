@@ -397,6 +397,29 @@ impl Mechanism {
         }
     }
 
+    /// The logarithm of the probability of one outcome, by its place among the moves from `previous`: an entry
+    /// of [`Mechanism::log_kernel`], for a mechanism that draws moves.
+    pub(crate) fn log_kernel_at(
+        &self,
+        previous: StateId,
+        real: StateId,
+        place: usize,
+        space: &mut KernelWorkspace,
+    ) -> f64 {
+        let scale = self.scale(previous);
+        let least = self.fill_costs(previous, real, scale, &mut space.costs);
+        let denominator = scale.denominator() as f64;
+        let excess = |cost: &u64| (cost - least) as f64 / denominator;
+        let costs = &space.costs.costs;
+        space.accept.clear();
+        space.accept.extend(costs.iter().map(|cost| (-excess(cost)).exp()));
+        let share = match self.design.rule {
+            Rule::PermuteAndFlip => permute_and_flip::integral(&space.accept, place),
+            Rule::Exponential => 1.0 / space.accept.iter().sum::<f64>(),
+        };
+        share.ln() - excess(&costs[place])
+    }
+
     /// Thirty-two bytes that differ whenever chain, design, scale, blocks or the version of the sampler
     /// do.
     #[must_use]

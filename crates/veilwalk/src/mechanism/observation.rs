@@ -122,23 +122,27 @@ impl Observation {
         }
     }
 
-    /// The logarithm of an observation's likelihood for every predicted state, but for a constant. The same
-    /// on every machine.
+    /// The logarithm of an observation's likelihood for the real states that are given, but for a constant.
+    /// The same on every machine.
     pub(crate) fn fill_log_likelihoods(
         &self,
         predicted: Predicted<'_>,
         observed: StateId,
+        reals: &[StateId],
         space: &mut ObservationSpace,
         out: &mut Vec<f64>,
     ) {
         match &self.drawn {
-            Drawn::All(response, _) => {
-                response.fill_log_likelihoods(observed, predicted.states, out);
-            }
+            Drawn::All(response, _) => response.fill_log_likelihoods(observed, reals, out),
             Drawn::Believed(believed) => {
-                believed.fill_log_likelihoods(predicted, observed, &mut space.believed, out);
+                believed.fill_log_likelihoods(predicted, observed, reals, &mut space.believed, out);
             }
         }
+    }
+
+    /// Whether what is drawn depends on what is believed.
+    pub(crate) fn follows_beliefs(&self) -> bool {
+        matches!(self.drawn, Drawn::Believed(_))
     }
 
     /// Every observation that can be drawn, with the logarithm of its probability.

@@ -102,6 +102,19 @@ pub(super) fn kernel(accept: &[f64], out: &mut [f64]) {
     }
 }
 
+/// The probability of one outcome over its acceptance probability, as precise as [`kernel`] is.
+///
+/// # Complexity
+///
+/// O(n·min(n, s + 30)) for n candidates.
+pub(super) fn integral(accept: &[f64], place: usize) -> f64 {
+    let enough = nodes_for(accept.iter().sum());
+    let nodes = legendre_nodes(accept.len().div_ceil(2).min(enough));
+    let (before, after) = (&accept[..place], &accept[place + 1..]);
+    let others = |u: f64| before.iter().chain(after).map(|p| 1.0 - p * u).product::<f64>();
+    nodes.iter().map(|&(u, weight)| weight * others(u)).sum()
+}
+
 /// How many nodes make the error bound in [`kernel`] negligible for acceptance probabilities that
 /// sum to `s`. Since `(2k)!/(k!)² ≥ 4ᵏ/(2√k)`, the bound is at most `2 (s/4)²ᵏ / (2k)!`.
 fn nodes_for(s: f64) -> usize {

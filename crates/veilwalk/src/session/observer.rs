@@ -69,7 +69,8 @@ impl Observer {
         let belief = track.predicted(tracker, beliefs);
         let predicted = Predicted { states: belief.states(), masses: belief.masses() };
         let observed = observation.draw(predicted, real, words, space);
-        observation.fill_log_likelihoods(predicted, observed, space, log_likelihoods);
+        let reals = predicted.states;
+        observation.fill_log_likelihoods(predicted, observed, reals, space, log_likelihoods);
         track.observe(tracker, log_likelihoods, beliefs, states);
         observed
     }
@@ -92,7 +93,8 @@ impl Observer {
         let Self { observation, tracker, beliefs, space, log_likelihoods } = self;
         let belief = track.predicted(tracker, beliefs);
         let predicted = Predicted { states: belief.states(), masses: belief.masses() };
-        observation.fill_log_likelihoods(predicted, observed, space, log_likelihoods);
+        let reals = predicted.states;
+        observation.fill_log_likelihoods(predicted, observed, reals, space, log_likelihoods);
         track.observe(tracker, log_likelihoods, beliefs, states);
     }
 

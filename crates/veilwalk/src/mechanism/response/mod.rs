@@ -243,6 +243,19 @@ impl Response {
         }
     }
 
+    /// The same, also where distances are searched for: then each real state takes a search.
+    pub(crate) fn fill_log_laws(&self, drawn: StateId, reals: &[StateId], out: &mut Vec<f64>) {
+        if self.counted == Counted::States || self.model.require_tables().is_ok() {
+            return self.fill_log_likelihoods(drawn, reals, out);
+        }
+        let place = self.candidates.binary_search(&drawn);
+        out.clear();
+        out.extend(reals.iter().map(|&x| match place {
+            Ok(place) => self.log_kernel(x)[place],
+            Err(_) => f64::NEG_INFINITY,
+        }));
+    }
+
     /// Whether its loss is one for each nat; else it is one for each replaced state.
     pub(crate) fn counts_nats(&self) -> bool {
         self.counted == Counted::Nats

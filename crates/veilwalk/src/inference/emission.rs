@@ -1,0 +1,222 @@
+//! How likely what was drawn is, for each real state: the emission of the hidden Markov model.
+//!
+//! Where moves are drawn it is `K(z_t | z_{t−1}, x)`, where states are observed `K(y_t | x)`, and among believed
+//! candidates the same with what was believed publicly when it was drawn, which is followed once more. The
+//! first state has the law of the start.
+
+use std::sync::{Arc, OnceLock};
+
+use super::{InferenceError, UnlikelyRelease};
+use crate::belief::{BeliefSpace, Track, Tracker};
+use crate::chain::StateId;
+use crate::mechanism::{
+    KernelWorkspace, Mechanism, Observation, ObservationSpace, Predicted, Start,
+};
+
+/// The emission of a mechanism and a start.
+pub(super) struct Emission {
+    mechanism: Arc<Mechanism>,
+    start: Start,
+    /// Follows what is believed, where that decides what is drawn.
+    tracker: Option<Tracker>,
+    /// For each move of the chain, the logarithms for all real states, once they were asked for. Empty where
+    /// they would take too much memory.
+    by_move: Box<[OnceLock<Box<[f64]>>]>,
+}
+
+/// Working space. It holds what one walk needs at a time.
+#[derive(Debug, Default)]
+pub(super) struct EmissionSpace {
+    kernel: KernelWorkspace,
+    observation: ObservationSpace,
+    beliefs: BeliefSpace,
+    track: Track,
+    believed: (Vec<StateId>, Vec<f64>),
+    logs: Vec<f64>,
+}
+
+/// So many bytes of kernels are kept.
+const KEPT_BYTES: usize = 256 << 20;
+
+impl Emission {
+    pub(super) fn new(mechanism: Arc<Mechanism>, start: Start) -> Result<Self, InferenceError> {
+        if let Some(blocks) = mechanism.blocks() {
+            return Err(InferenceError::InBlocks { length: blocks.length() });
+        }
+        mechanism.check_start(start, &crate::watch::unwatched)?;
+        let chain = mechanism.model().chain();
+        let follows = mechanism.observation().is_some_and(Observation::follows_beliefs);
+        let tracker = follows.then(|| {
+            let observation = mechanism.observation().expect("it follows beliefs");
+            Tracker::new(mechanism.model().clone(), observation.tracking())
+        });
+        let rows = match mechanism.observation() {
+            None if chain.transitions() * chain.len() * size_of::<f64>() <= KEPT_BYTES => {
+                chain.transitions()
+            }
+            _ => 0,
+        };
+        let by_move = (0..rows).map(|_| OnceLock::new()).collect();
+        Ok(Self { mechanism, start, tracker, by_move })
+    }
+
+    pub(super) fn mechanism(&self) -> &Arc<Mechanism> {
+        &self.mechanism
+    }
+
+    pub(super) fn start(&self) -> Start {
+        self.start
+    }
+
+    /// Whether the mechanism can have drawn these states.
+    pub(super) fn check(&self, drawn: &[StateId]) -> Result<(), UnlikelyRelease> {
+        let chain = self.mechanism.model().chain();
+        if drawn.is_empty() {
+            return Err(UnlikelyRelease::Empty);
+        }
+        for (step, &state) in drawn.iter().enumerate() {
+            if state.index() >= chain.len() {
+                return Err(UnlikelyRelease::NoSuchState { step });
+            }
+        }
+        if let Start::At(start) = self.start
+            && drawn[0] != start
+        {
+            return Err(UnlikelyRelease::Start);
+        }
+        if self.mechanism.observation().is_none() {
+            let drawn_first = matches!(self.start, Start::Private | Start::Initial);
+            if drawn_first && chain.initial().probability(drawn[0]) <= 0.0 {
+                return Err(UnlikelyRelease::Start);
+            }
+            let impossible = drawn.windows(2).position(|pair| !chain.allows(pair[0], pair[1]));
+            if let Some(step) = impossible {
+                return Err(UnlikelyRelease::Move { step: step + 1 });
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a walk.
+    pub(super) fn begin(&self, space: &mut EmissionSpace) {
+        space.track = Track::new();
+    }
+
+    /// Leaves in `out` the logarithm of the probability of what was drawn at a step for each of these real
+    /// states. Steps have to be asked for in order. For observations a term is left out that is the same for all
+    /// real states.
+    pub(super) fn fill(
+        &self,
+        drawn: &[StateId],
+        step: usize,
+        reals: &[StateId],
+        space: &mut EmissionSpace,
+        out: &mut Vec<f64>,
+    ) {
+        if step == 0 && self.fill_first(drawn[0], reals, space, out) {
+            return;
+        }
+        match self.mechanism.observation() {
+            Some(observation) => self.fill_observed(observation, drawn[step], reals, space, out),
+            None => self.fill_moved(drawn[step - 1], drawn[step], reals, space, out),
+        }
+    }
+
+    /// The first step, unless it is observed like every other.
+    fn fill_first(
+        &self,
+        first: StateId,
+        reals: &[StateId],
+        space: &mut EmissionSpace,
+        out: &mut Vec<f64>,
+    ) -> bool {
+        out.clear();
+        let observes = self.mechanism.observation().is_some();
+        let mut ignored = Vec::new();
+        match self.start {
+            Start::Private if observes => return false,
+            Start::Private => {
+                let start = self.mechanism.private_start().expect("it was checked");
+                start.fill_log_laws(first, reals, out);
+            }
+            Start::First => {
+                let log = |&x: &StateId| if x == first { 0.0 } else { f64::NEG_INFINITY };
+                out.extend(reals.iter().map(log));
+                space.track.start_at(first, &mut ignored);
+            }
+            Start::Initial | Start::At(_) => {
+                out.resize(reals.len(), 0.0);
+                match (self.start, &self.tracker) {
+                    (Start::At(state), _) => space.track.start_at(state, &mut ignored),
+                    (_, Some(tracker)) => {
+                        space.track.start_blind(tracker, first, &mut ignored);
+                    }
+                    (_, None) => {}
+                }
+            }
+        }
+        true
+    }
+
+    fn fill_observed(
+        &self,
+        observation: &Observation,
+        observed: StateId,
+        reals: &[StateId],
+        space: &mut EmissionSpace,
+        out: &mut Vec<f64>,
+    ) {
+        let EmissionSpace { observation: drawing, beliefs, track, believed, logs, .. } = space;
+        let Some(tracker) = &self.tracker else {
+            let nothing = Predicted { states: &[], masses: &[] };
+            return observation.fill_log_likelihoods(nothing, observed, reals, drawing, out);
+        };
+        let belief = track.predicted(tracker, beliefs);
+        believed.0.clone_from_slice_of(belief.states());
+        believed.1.clone_from_slice_of(belief.masses());
+        let predicted = Predicted { states: &believed.0, masses: &believed.1 };
+        observation.fill_log_likelihoods(predicted, observed, reals, drawing, out);
+        observation.fill_log_likelihoods(predicted, observed, predicted.states, drawing, logs);
+        track.believe(tracker, logs, beliefs);
+    }
+
+    fn fill_moved(
+        &self,
+        from: StateId,
+        to: StateId,
+        reals: &[StateId],
+        space: &mut EmissionSpace,
+        out: &mut Vec<f64>,
+    ) {
+        let chain = self.mechanism.model().chain();
+        let place = chain.successors(from).binary_search(&to).expect("the move was checked");
+        let mut log = |x| self.mechanism.log_kernel_at(from, x, place, &mut space.kernel);
+        out.clear();
+        match self.by_move.get(chain.row(from).start + place) {
+            Some(kept) => {
+                let kept = kept.get_or_init(|| chain.states().map(&mut log).collect());
+                out.extend(reals.iter().map(|x| kept[x.index()]));
+            }
+            None => out.extend(reals.iter().map(|&x| log(x))),
+        }
+    }
+}
+
+/// Replaces what a list holds.
+trait Refill<T> {
+    fn clone_from_slice_of(&mut self, other: &[T]);
+}
+
+impl<T: Copy> Refill<T> for Vec<T> {
+    fn clone_from_slice_of(&mut self, other: &[T]) {
+        self.clear();
+        self.extend_from_slice(other);
+    }
+}
+
+impl std::fmt::Debug for Emission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { mechanism, start, .. } = self;
+        f.debug_struct("Emission").field("mechanism", mechanism).field("start", start).finish()
+    }
+}
