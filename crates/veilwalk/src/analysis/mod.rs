@@ -1,13 +1,14 @@
 //! How good a release is, computed rather than simulated.
 //!
 //! The kernel of every mechanism is known exactly, so the questions that are usually put to
-//! thousands of simulated walks have exact answers. Three of them are asked here:
+//! thousands of simulated walks have exact answers. Four of them are asked here:
 //!
 //! - [`Plan`] analyzes one mechanism: for given real walks, or for the chain's own ([`OwnWalks`]). An
 //!   [`Analysis`] has the distance to the real walk and the share of wrong states ([`Utility`]), entropy, drift,
 //!   mixing, and bounds, as far as they are affordable.
 //! - [`Comparison`] puts mechanisms side by side, at equal ε and at equal exact loss, and beside walks that
 //!   are drawn from the chain alone ([`chain_alone`](fn@chain_alone)).
+//! - [`attack`](fn@attack): how often somebody who knows the chain guesses right from a release.
 //! - [`tune`](fn@tune) finds the member of the family that serves an [`Aim`] best on a chain.
 //!
 //! How it is done: for one real walk, the distribution of the released state moves along step by step
@@ -27,6 +28,7 @@
 //! Everything here is `f64`: nothing here decides a release. Sums are taken in a fixed order, so
 //! results do not depend on the number of threads.
 
+pub(crate) mod attack;
 pub(crate) mod block_plan;
 pub(crate) mod bounds;
 pub(crate) mod chain_alone;
@@ -48,6 +50,7 @@ pub(crate) mod simulate;
 pub(crate) mod tune;
 pub(crate) mod typical;
 
+pub use attack::{Attack, Attacked, Guess, Odds, affordable_attack, attack};
 pub use chain_alone::chain_alone;
 pub use compare::{Comparison, Setting};
 pub use figures::Utility;

@@ -78,9 +78,9 @@ use emission::Emission;
 /// println!("step 2 is {} with probability {probability}", model.chain().label(state));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Inference {
-    emission: Emission,
+    emission: Arc<Emission>,
     law: Law,
     dropped_below: f64,
 }
@@ -145,7 +145,8 @@ impl Inference {
         }
         let small = states <= Self::SMALL;
         let dropped_below = if small { 0.0 } else { Tracker::PRUNED_BELOW };
-        Ok(Self { emission: Emission::new(mechanism, start)?, law, dropped_below })
+        let emission = Arc::new(Emission::new(mechanism, start)?);
+        Ok(Self { emission, law, dropped_below })
     }
 
     /// On chains of so many states nothing is dropped unless it is asked for.
@@ -165,6 +166,12 @@ impl Inference {
     #[must_use]
     pub fn with_law(self, law: Law) -> Self {
         Self { law, ..self }
+    }
+
+    /// A copy for somebody who takes real walks to follow this law. What is known of the mechanism is shared.
+    #[must_use]
+    pub fn knowing(&self, law: Law) -> Self {
+        self.clone().with_law(law)
     }
 
     /// The same, dropping states that have less than this part of the largest mass after a step: zero drops

@@ -3,7 +3,7 @@
 use super::emission::EmissionSpace;
 use super::law::Law;
 use super::{Inference, UnlikelyRelease};
-use crate::belief::{BeliefSpace, Explained, Seen, smooth};
+use crate::belief::{BeliefSpace, Explained, Moves, Seen, smooth};
 use crate::chain::StateId;
 use crate::mechanism::Start;
 
@@ -151,5 +151,61 @@ impl Inference {
             out.seen.push(Seen::after_update(&belief, beliefs));
         }
         out
+    }
+}
+
+impl Inference {
+    /// The likeliest of all real walks, given all that was released; of equals one.
+    #[must_use]
+    pub fn likeliest_walk(&self, posterior: &Posterior) -> Vec<StateId> {
+        let law = &self.law;
+        let mut place = vec![0u32; law.initial().len()];
+        let mut before: Vec<Vec<u32>> = Vec::with_capacity(posterior.steps.len());
+        let mut scores: Vec<f64> = Vec::new();
+        for (t, marginal) in posterior.steps.iter().enumerate() {
+            let (states, factors) = (marginal.states(), marginal.factors());
+            let mut best = vec![f64::NEG_INFINITY; states.len()];
+            let mut from = vec![0; states.len()];
+            if t == 0 {
+                // Alone among the states, a disclosed one need not be a start of the law.
+                for (best, state) in best.iter_mut().zip(states) {
+                    let first = law.initial()[state.index()];
+                    *best = if states.len() == 1 { 0.0 } else { first.ln() };
+                }
+            } else {
+                for (number, state) in (1..).zip(states) {
+                    place[state.index()] = number;
+                }
+                let earlier = posterior.steps[t - 1].states();
+                for ((number, &state), score) in (0..).zip(earlier).zip(&scores) {
+                    for (to, p) in law.targets(state).iter().zip(law.probabilities(state)) {
+                        let Some(to) = place[to.index()].checked_sub(1) else { continue };
+                        let reached = score + p.ln();
+                        if reached > best[to as usize] {
+                            (best[to as usize], from[to as usize]) = (reached, number);
+                        }
+                    }
+                }
+                states.iter().for_each(|state| place[state.index()] = 0);
+            }
+            for (best, factor) in best.iter_mut().zip(factors) {
+                *best += factor.ln();
+            }
+            scores = best;
+            before.push(from);
+        }
+        let mut here = 0;
+        for (number, score) in scores.iter().enumerate() {
+            if *score > scores[here] {
+                here = number;
+            }
+        }
+        let mut walk = Vec::with_capacity(posterior.steps.len());
+        for (marginal, before) in posterior.steps.iter().zip(&before).rev() {
+            walk.push(marginal.states()[here]);
+            here = before[here] as usize;
+        }
+        walk.reverse();
+        walk
     }
 }

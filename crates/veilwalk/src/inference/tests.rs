@@ -109,6 +109,10 @@ fn compare(inference: &Inference, drawn: &[StateId], all: &[(Vec<StateId>, f64)]
         }
     }
     moves.iter().zip(&expected).for_each(|(m, e)| assert_near(*m, *e, "a move"));
+    let likeliest = inference.likeliest_walk(&posterior);
+    let weight = all.iter().find(|(walk, _)| *walk == likeliest).map_or(0.0, |(_, weight)| *weight);
+    let most = all.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
+    assert_near(weight, most, "the likeliest walk");
 }
 
 fn drawn_for(mechanism: &Mechanism, start: Start, real: &[StateId], seed: u64) -> Vec<StateId> {
