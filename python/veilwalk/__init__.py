@@ -29,6 +29,7 @@ from veilwalk._native import (
     __version__,
 )
 from veilwalk.analysis import Analysis, Comparison, Tuning, compare, tune
+from veilwalk.attack import Attack
 from veilwalk.chain import Chain
 from veilwalk.exact import Exact
 from veilwalk.files import Audit, Ledger, verify
@@ -40,6 +41,7 @@ from veilwalk.warning import PrivacyWarning
 
 __all__ = [
     "Analysis",
+    "Attack",
     "Audit",
     "Chain",
     "ChainError",

@@ -19,6 +19,7 @@ __all__ = [
     "WalkError",
     "__version__",
     "analyze",
+    "attack",
     "charge_ledger",
     "compare",
     "compile_chain",
@@ -251,6 +252,18 @@ def analyze(
     longest_walk: int | None,
     unknown_state: object,
 ) -> tuple[str, int]: ...
+def attack(
+    chain: Chain,
+    mechanism: Mechanism,
+    start: object,
+    released_start: object,
+    steps: int,
+    walks: int,
+    real: list[list[Any]] | None,
+    unknown_state: object,
+    prior: Chain | None,
+    seed: int,
+) -> str: ...
 def compare(
     chain: Chain,
     epsilons: list[str],

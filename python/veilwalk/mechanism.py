@@ -11,7 +11,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
 from veilwalk import _native, analysis, walks
+from veilwalk import attack as attacks
 from veilwalk._native import ParameterError, VeilwalkError
+from veilwalk.attack import Attack
 from veilwalk.chain import Chain, State
 from veilwalk.exact import (
     Exact,
@@ -635,6 +637,50 @@ class Mechanism:
             block=self._checked_block(block),
             longest_walk=longest_walk,
         )
+
+    def attack(
+        self,
+        *,
+        start: State | None = None,
+        steps: int = 100,
+        walks: int = 1000,
+        real: object = None,
+        unknown_state: State | Literal["error", "skip"] = "error",
+        released_start: State | Literal["private", "initial", "first"] | None = None,
+        prior: Chain | None = None,
+        seed: int = 1,
+    ) -> Attack:
+        """How often somebody who knows the chain guesses right from a release: a state, the first, the last, the
+        one visited most, the whole walk; beside the same without the release.
+
+        The chain's own walks are released and guessed, or `real` ones, whose figures are NOT protected. The
+        attacker takes real walks for walks of the chain, or of another one with the same states (`prior`).
+        Releases in blocks are refused: what they say about a state cannot be computed.
+
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("cell", vw.Chain.credit(), epsilon=3.5, radius=3.5)
+        >>> found = m.attack(walks=200, steps=30)
+        >>> found.state > 2 * found.state_without_release
+        True
+        """
+        return attacks.attack(
+            self,
+            start=start,
+            steps=steps,
+            walks=walks,
+            real=real,
+            unknown_state=unknown_state,
+            released_start=released_start,
+            prior=prior,
+            seed=seed,
+        )
+
+    def plot_attack(self, **of: Any) -> Figure:
+        """What is released right over what an attacker guesses right, for this mechanism and the others with
+        names, at several epsilons. Takes what `attack` takes."""
+        from veilwalk import plots
+
+        return plots.attack(self, **of)
 
     def plot_errors(self, **of: Any) -> Figure:
         """How far releases are from the real walk, step by step. Takes what `analyze` takes."""

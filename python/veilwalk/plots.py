@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from veilwalk._native import ParameterError
@@ -111,6 +112,47 @@ def entropy(mechanism: Mechanism, **of: Any) -> Figure:
     axes.set_xlabel("entropy of releases (nats per transition); nearer to the real walks is better")
     axes.margins(x=0.12)
     axes.set_title(analyses[mechanism.name].to_dict()["promise"], loc="left", fontsize=10)
+    return figure
+
+
+def attack(mechanism: Mechanism, **of: Any) -> Figure:
+    """The share of right released states over the share of right guesses, at epsilons from an eighth of the
+    mechanism's own to eight times it: the higher, the more of what leaks is of use."""
+    from veilwalk._native import VeilwalkError
+    from veilwalk.mechanism import Mechanism as Made
+
+    unit: dict[str, Any] = (
+        {"radius": mechanism.radius}
+        if mechanism.radius is not None
+        else {"substitutions": mechanism.substitutions}
+    )
+    of = {"walks": 200, "steps": 50} | of
+    names = ["sharp", "cell", "tight"]
+    names = [mechanism.name, *(name for name in names if name != mechanism.name)]
+    figure, axes = _figure(6.4, 5)
+    colours = [_ORANGE, _BLUE, *_SHADES]
+    alone = None
+    for name, colour in zip(names, colours, strict=False):
+        points = []
+        for power in range(-3, 4):
+            epsilon = mechanism.epsilon * Fraction(2) ** power
+            try:
+                found = Made(name, mechanism.chain, epsilon=epsilon, **unit).attack(**of).to_dict()["state"]
+            except VeilwalkError:
+                # Not every mechanism has a name of its own, or can make every promise.
+                continue
+            points.append((found["attacker"], found["release"]))
+            alone = found["chain_alone"]
+        if points:
+            axes.plot(*zip(*points, strict=True), marker="o", color=colour, linewidth=1.6, label=name)
+    axes.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=0.8)
+    if alone is not None:
+        axes.axvline(alone, color="#888888", linestyle=":", label="the chain alone")
+    axes.set_xlim(0, 1.02)
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("share of states that an attacker guesses right")
+    axes.set_ylabel("share of released states that are right")
+    axes.legend(frameon=False, fontsize=9, loc="upper left")
     return figure
 
 

@@ -5,6 +5,7 @@ mod command;
 mod open_models;
 mod own_walks;
 mod progress;
+mod real_walks;
 mod remedy;
 mod terminal;
 
@@ -48,6 +49,7 @@ enum Command {
     Privatize(command::privatize::Args),
     Verify(command::verify::Args),
     Score(command::score::Args),
+    Attack(command::attack::Args),
     Audit(command::audit::Args),
     Reproduce(command::reproduce::Args),
     #[command(subcommand)]
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Privatize(args) => command::privatize::run(&args),
         Command::Verify(args) => command::verify::run(&args),
         Command::Score(args) => command::score::run(&args),
+        Command::Attack(args) => command::attack::run(&args),
         Command::Audit(args) => return finish(command::audit::run(&args)),
         Command::Reproduce(args) => command::reproduce::run(&args),
         Command::Ledger(args) => command::ledger::run(&args),

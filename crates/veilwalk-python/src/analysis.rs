@@ -3,9 +3,10 @@
 use pyo3::prelude::*;
 use veilwalk::analysis::{Aim, Question, tune as best};
 use veilwalk::analysis::{AnalysisEffort, Plan};
-use veilwalk::analysis::{Comparison, Setting};
+use veilwalk::analysis::{Attacked, Comparison, Setting};
 use veilwalk::analysis::{Inquiry, Origin, usual_levels};
 use veilwalk::guarantee;
+use veilwalk::inference::Inference;
 use veilwalk::internal::compare::Basis;
 use veilwalk::internal::tune::{Delay, WalksFrom};
 use veilwalk::mechanism::{Epsilon, Radius};
@@ -127,6 +128,43 @@ fn real_walks(
     // A walk without a state has no first one either.
     found.retain(|walk| !walk.is_empty());
     Ok(found)
+}
+
+/// How often somebody who knows the chain guesses right from releases, as JSON.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn attack(
+    py: Python<'_>,
+    chain: &Chain,
+    mechanism: &Mechanism,
+    start: Option<&Bound<'_, PyAny>>,
+    released_start: Option<&Bound<'_, PyAny>>,
+    steps: usize,
+    walks: usize,
+    real: Option<Vec<Vec<Bound<'_, PyAny>>>>,
+    unknown_state: &Bound<'_, PyAny>,
+    prior: Option<&Chain>,
+    seed: u64,
+) -> PyResult<String> {
+    let (origin, start) = starts(chain, start, released_start)?;
+    let unknown = chain.labels().unknown_states(unknown_state)?;
+    let real = real.map(|walks| real_walks(chain, &walks, unknown)).transpose()?;
+    let failed = |why: String| VeilwalkError::new_err(why);
+    let mechanism = mechanism.made.mechanism.clone();
+    let inference = Inference::new(mechanism, start).map_err(|why| failed(why.to_string()))?;
+    let inference = match prior {
+        Some(prior) => inference.with_prior(prior.labels().chain()).map_err(parameter_error)?,
+        None => inference,
+    };
+    interrupt::run(py, move |stop| {
+        let watch = |_: Progress| stop.flow();
+        let attacked = match &real {
+            Some(walks) => Attacked::Given(walks),
+            None => Attacked::Own { origin, steps, walks },
+        };
+        let found = veilwalk::analysis::attack(&inference, attacked, seed, &watch);
+        Ok(to_value(&found.map_err(|why| failed(why.to_string()))?)?.to_string())
+    })
 }
 
 /// Mechanisms side by side: comparisons as JSON, one for each ε and basis, and how releases start.

@@ -28,7 +28,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::analysis::{analyze, compare, tune};
+    use super::analysis::{analyze, attack, compare, tune};
     #[pymodule_export]
     use super::chain::Chain;
     #[pymodule_export]

@@ -27,6 +27,7 @@ pub mod compare {
     pub use crate::analysis::compare::{
         Basis, Measured, Purpose, Row, Simulated, StandardErrors, WatchEach,
     };
+    pub use crate::analysis::equal_success::{AtSuccess, at_success, attacked};
 }
 pub mod cover {
     pub use crate::guarantee::cover::{

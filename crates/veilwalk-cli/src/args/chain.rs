@@ -15,7 +15,7 @@ use crate::open_models;
 use crate::terminal;
 
 /// How a chain is read.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Chain")]
 pub(crate) struct ChainOptions {
     /// Divide every row of probabilities by its sum, and say by how much it was off
@@ -253,6 +253,14 @@ impl ChainOptions {
             },
         })
     }
+}
+
+/// The chain of a file, or a built-in one, that says how real walks move beside the chain of a release.
+pub(crate) fn prior(name: &str) -> Result<Chain> {
+    Ok(match ChainOptions::default().read(name)? {
+        Loaded::Chain(chain) => *chain,
+        Loaded::Model(model) => model.chain().clone(),
+    })
 }
 
 /// Whether a file that is no chain has the columns of walks.

@@ -17,7 +17,9 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 pub(crate) use block::{BlockArgs, block_flag, block_value, blocks_in_words};
-pub(crate) use chain::{ChainArgs, ChainOptions, DistanceOptions, Loaded, start, state, tell};
+pub(crate) use chain::{
+    ChainArgs, ChainOptions, DistanceOptions, Loaded, prior, start, state, tell,
+};
 pub(crate) use graph::GraphArgs;
 pub(crate) use mechanism::MechanismArgs;
 pub(crate) use number::{any_whole, count, whole};

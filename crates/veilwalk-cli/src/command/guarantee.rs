@@ -5,16 +5,18 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
+use veilwalk::analysis::{Attack, Attacked, Origin, affordable_attack, attack};
 use veilwalk::guarantee::{Calibrated, Effort, Guarantee};
+use veilwalk::inference::Inference;
 use veilwalk::internal::cell::CellScale;
 use veilwalk::internal::guarantee::{Coverage, Observed};
 use veilwalk::internal::nats::in_nats;
 use veilwalk::internal::request::Made;
 use veilwalk::mechanism::Calibration;
-use veilwalk::{Distance, Watch};
+use veilwalk::{Distance, Start, Watch, unwatched};
 
-use crate::args::{Format, ReleaseArgs};
-use crate::progress::with_progress;
+use crate::args::{Format, ReleaseArgs, counted};
+use crate::progress::{with_progress, with_stages};
 use crate::terminal;
 
 /// Say in words and numbers what epsilon and a radius mean on this chain
@@ -35,6 +37,11 @@ pub(crate) struct Args {
     /// losses
     #[arg(long)]
     all_pairs: bool,
+
+    /// Count how often somebody who knows the chain guesses right, however long it takes; on small chains that
+    /// is done in any case. `veilwalk attack` has more of it
+    #[arg(long)]
+    attack: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -53,9 +60,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if length.is_some() {
         guarantee.mechanism.clone_from(&chosen.name);
     }
+    let attacker = if guarantee.vacuous { None } else { attacker(&chosen, args.attack)? };
     match args.format {
         Format::Json => {
             let mut answer = serde_json::to_value(&guarantee)?;
+            if let Some(found) = &attacker {
+                answer["attacker"] = serde_json::to_value(found)?;
+                answer["attacker"]["steps"] = ATTACKED_STEPS.into();
+            }
             answer["mechanism"] = chosen.name.clone().into();
             if length.is_none() {
                 answer["calibration"] = serde_json::to_value(chosen.calibrated)?;
@@ -95,6 +107,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 terminal::print(format_args!("{}\n", terminal::wrapped(&visit.to_string())))?;
             }
             terminal::print(guarantee.to_string().trim_end())?;
+            if let Some(found) = &attacker {
+                terminal::print(format_args!("\nWhat somebody who knows the chain can guess"))?;
+                terminal::print(terminal::wrapped(&attacker_in_words(found)))?;
+            }
             if let Some(words) = Observed::of(&chosen.mechanism) {
                 terminal::print(format_args!("\n{words}"))?;
             }
@@ -111,6 +127,46 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     Ok(status(guarantee.vacuous))
+}
+
+/// How many steps the walks take that are guessed.
+const ATTACKED_STEPS: usize = 30;
+
+/// What an attacker guesses, where that is quickly found or asked for, and can be.
+fn attacker(chosen: &Made, asked: bool) -> Result<Option<Attack>> {
+    let start = match chosen.mechanism.check_start(Start::Private, &unwatched) {
+        Ok(()) => Start::Private,
+        Err(_) => Start::Initial,
+    };
+    let inference = match Inference::new(chosen.mechanism.clone(), start) {
+        Ok(inference) => inference,
+        Err(why) if asked => return Err(why.into()),
+        Err(_) => return Ok(None),
+    };
+    const IF_ASKED: usize = 200;
+    let affordable = affordable_attack(&inference, ATTACKED_STEPS);
+    let Some(walks) = affordable.or(asked.then_some(IF_ASKED)) else { return Ok(None) };
+    let own = Attacked::Own { origin: Origin::Initial, steps: ATTACKED_STEPS, walks };
+    Ok(Some(with_stages(|watch| attack(&inference, own, 1, watch))?))
+}
+
+/// The same for a person.
+fn attacker_in_words(found: &Attack) -> String {
+    let times = |share: f64| format!("{} times in 100", (100.0 * share).round());
+    format!(
+        "Somebody who knows the chain and sees the release guesses a state of a walk right {}; without the \
+         release {}. They guess the first state right {}, without the release {}, and the whole walk {}, without \
+         the release {}. (Simulated: {} of the chain's own with {ATTACKED_STEPS} steps, a standard error of {:.1} in \
+         100. The longer a walk, the more each released state tells about the others.)",
+        times(found.state.attacker),
+        times(found.state.chain_alone),
+        times(found.first.attacker),
+        times(found.first.chain_alone),
+        times(found.whole_walk.attacker),
+        times(found.whole_walk.chain_alone),
+        counted(found.walks, "walk"),
+        100.0 * found.state.standard_error,
+    )
 }
 
 /// The status: a promise of nothing is not a success.

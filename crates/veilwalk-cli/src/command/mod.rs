@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 pub(crate) mod analyze;
+pub(crate) mod attack;
 pub(crate) mod audit;
 pub(crate) mod chain;
 pub(crate) mod compare;

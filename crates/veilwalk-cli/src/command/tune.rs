@@ -93,6 +93,17 @@ pub(crate) struct Args {
     )]
     block: Option<BlockLength>,
 
+    /// Take only a mechanism from whose releases somebody who knows the chain guesses at most this share of states
+    /// right, such as 0.8; `veilwalk attack` says what is guessed
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_parser = parse_share,
+        allow_negative_numbers = true,
+        conflicts_with = "block"
+    )]
+    attacker_at_most: Option<f64>,
+
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -101,6 +112,13 @@ pub(crate) struct Args {
     /// is replaced, with a warning
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err("give a share above 0 and up to 1, such as 0.8".to_owned()),
+    }
 }
 
 /// How many of the best are shown.
@@ -122,7 +140,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Delay::Block(length) = question.delay {
         refuse_too_long(length, question.steps, "the walks")?;
     }
-    let ranking = with_progress("tuning", |watch| tune(&model, question, watch))?;
+    let mut ranking = with_progress("tuning", |watch| tune(&model, question, watch))?;
+    if let Some(most) = args.attacker_at_most {
+        ranking =
+            with_progress("guessing", |watch| ranking.with_attacker_at_most(&model, most, watch))?;
+    }
     if let Some(path) = &args.output {
         let file = described(&model, &ranking)?;
         open_models::check()?;
@@ -302,6 +324,14 @@ impl Args {
             ranking.real_entropy_nats,
             self.command(winner),
         );
+        if let Some(attacker) = &ranking.attacker {
+            text += &format!(
+                "\nSomebody who knows the chain guesses {:.1} % of its states right. Put aside, since more is \
+                 guessed: {}.\n",
+                100.0 * attacker.attacker,
+                put_aside(ranking),
+            );
+        }
         if let Some(path) = &self.output {
             text += &format!(
                 "\nThe same with the file just written, which holds the promise too:\n\n  {}\n",
@@ -345,6 +375,22 @@ fn columns(design: Design) -> [String; 3] {
         Candidates::Believed(share) => {
             [format!("believed from {share}"), "observed".to_owned(), dash()]
         }
+    }
+}
+
+/// What did better, and tells too much.
+fn put_aside(ranking: &Ranking) -> String {
+    let shown = ranking.told_too_much.iter().take(SHOWN).map(|(member, share)| {
+        let name =
+            member.preset.map_or_else(|| member.design.to_string(), |name| format!("`{name}`"));
+        format!("{name} ({:.1} %)", 100.0 * share)
+    });
+    let shown: Vec<String> = shown.collect();
+    let more = ranking.told_too_much.len().saturating_sub(shown.len());
+    match (shown.as_slice(), more) {
+        ([], _) => "none".to_owned(),
+        (some, 0) => some.join(", "),
+        (some, more) => format!("{} and {more} more", some.join(", ")),
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) mod bounds;
 pub(crate) mod chain_alone;
 pub(crate) mod compare;
 pub(crate) mod drift;
+pub(crate) mod equal_success;
 pub(crate) mod figures;
 mod given_block;
 pub(crate) mod given_walk;

@@ -95,6 +95,14 @@ impl Law {
         self
     }
 
+    /// The same law of walks that start with these probabilities, one for each state.
+    #[must_use]
+    pub fn starting_with(mut self, initial: &[f64]) -> Self {
+        self.initial.copy_from_slice(initial);
+        normalize(&mut self.initial);
+        self
+    }
+
     /// The probability that a walk starts at each state.
     #[must_use]
     pub fn initial(&self) -> &[f64] {

@@ -2,7 +2,6 @@
 
 mod blocks;
 mod json;
-mod real;
 mod text;
 
 use anyhow::{Result, bail};
@@ -14,11 +13,11 @@ use veilwalk::mechanism::BlockLength;
 use veilwalk::{Model, Promise, Start};
 
 pub(crate) use self::blocks::refuse_too_long;
-use self::real::RealArgs;
 pub(crate) use self::text::{chance, nats, percent};
 use crate::args::{Format, ReleaseArgs, any_whole, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::progress::with_stages;
+use crate::real_walks::{RealArgs, RealWalks};
 use crate::terminal;
 
 /// Compute how good a release is: distance, wrong states, entropy, drift, bounds
@@ -149,7 +148,7 @@ impl Args {
         promise: Promise,
         block: Option<BlockLength>,
         start: Start,
-        real: Option<&real::RealWalks>,
+        real: Option<&RealWalks>,
     ) -> Subject {
         let chain = model.chain();
         Subject {

@@ -2,6 +2,7 @@
 
 mod delay;
 mod json;
+mod success;
 mod text;
 
 use std::num::NonZeroU32;
@@ -14,6 +15,7 @@ use veilwalk::internal::compare::Basis;
 use veilwalk::mechanism::{BlockLength, Epsilon, Radius};
 
 use self::delay::Delay;
+use self::success::{Success, Wanted};
 use crate::args::{ChainArgs, Format, count, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::progress::with_labelled_progress;
@@ -33,6 +35,9 @@ use crate::terminal;
 /// The line to beat is the chain alone: a walk drawn without looking at the real one, which gives nothing
 /// away. A mechanism that does not beat it is named. Walks that are made of observations (`tight`,
 /// `believed`) are simulated, with standard errors; all other figures are exact.
+///
+/// With --equal-attacker there is a third one: each mechanism has the epsilon at which somebody who knows the
+/// chain guesses an equal share of states right from its release.
 ///
 /// Then it shows what a delay buys at the same epsilon: releases in blocks of several lengths, up to
 /// whole walks.
@@ -109,6 +114,18 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["blocks", "block_walks"], help_heading = "Blocks")]
     no_blocks: bool,
 
+    /// Also compare mechanisms at equal success of an attacker who knows the chain: at the epsilon at which this
+    /// share of states is guessed right, such as 0.8, or as many as from the `closest` mechanism of the first
+    /// comparison. Takes a while
+    #[arg(
+        long,
+        value_name = "SHARE|closest",
+        value_parser = success::parse,
+        allow_negative_numbers = true,
+        help_heading = "Mechanisms"
+    )]
+    equal_attacker: Option<Wanted>,
+
     /// The distance whose exceedance is shown, in nats. If not given: a fifth of the chain's diameter
     /// in a round number, such as 5 on the credit chain
     #[arg(long, value_name = "NATS", value_parser = parse_nats, allow_negative_numbers = true)]
@@ -135,7 +152,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         effort: if args.all_pairs { Effort::UNLIMITED } else { Setting::SOME_EFFORT },
     };
     let bases = args.bases();
-    let (mut comparisons, mut delays) = (Vec::new(), Vec::new());
+    let (mut comparisons, mut successes, mut delays) = (Vec::new(), Vec::new(), Vec::new());
     for epsilon in args.epsilons() {
         for &basis in &bases {
             let presets = args.mechanisms();
@@ -144,6 +161,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                     tell(&format!("{preset}: {}", progress.stage), progress.share)
                 })
             })?);
+        }
+        if let Some(wanted) = args.equal_attacker {
+            let first = &comparisons[comparisons.len() - bases.len()];
+            successes.push(Success::new(&setting, &args.mechanisms(), wanted, first)?);
         }
         if !args.no_blocks {
             let promise = bases[0].promise(epsilon);
@@ -155,8 +176,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let start = start_in_words(model.chain(), setting.start);
     match args.format {
         Format::Json => {
-            let answer =
+            let mut answer =
                 json::answer(&setting, &walks, &start.1, &comparisons, &delays, &chain_flags)?;
+            if !successes.is_empty() {
+                answer["equal_attacker"] = successes.iter().map(Success::to_json).collect();
+            }
             terminal::print(format_args!("{answer:#}"))
         }
         Format::Text => {
@@ -165,6 +189,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 &walks,
                 &start.0,
                 &comparisons,
+                &successes,
                 &delays,
                 &chain_flags,
             ))?;

@@ -10,6 +10,7 @@ use veilwalk::internal::nats::in_nats;
 
 use super::command;
 use super::delay::Delay;
+use super::success::Success;
 use crate::args::counted;
 use crate::command::analyze::{chance, nats, percent};
 use crate::terminal;
@@ -19,6 +20,7 @@ pub(super) fn page(
     walks: &str,
     start: &str,
     comparisons: &[Comparison],
+    successes: &[Success],
     delays: &[Delay],
     chain_flags: &str,
 ) -> String {
@@ -26,6 +28,7 @@ pub(super) fn page(
     for comparison in comparisons {
         section(&mut page, setting, comparison, chain_flags);
     }
+    successes.iter().for_each(|success| success.section(&mut page));
     delays.iter().for_each(|delay| delay.section(&mut page, comparisons, chain_flags));
     let _ = writeln!(
         page,

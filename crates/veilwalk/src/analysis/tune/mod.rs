@@ -38,6 +38,7 @@
 //! ```
 
 mod aim;
+mod attacked;
 mod members;
 #[cfg(feature = "serde")]
 mod serialized;
@@ -54,9 +55,11 @@ pub use aim::{Aim, AimError, Weights};
 
 use self::members::Member;
 use self::simulated::Walks;
+use super::attack::Guess;
 use super::joint::{JointChain, KernelMemory};
 use super::row_entropies;
 use crate::chain::{Chain, NotConverged, StateId};
+use crate::inference::InferenceError;
 use crate::mechanism::{
     BlockLength, ChainWeight, Design, Distance, Mechanism, NoPrivateStart, Preset, Promise, Rule,
     ScaleError, Tracking, Unit,
@@ -172,6 +175,11 @@ pub struct Ranking {
     pub impossible: Vec<(Design, ScaleError)>,
     /// Whether the grid was thinned for a large chain.
     pub thinned: bool,
+    /// What is guessed from the winner's releases, where there is a limit to that.
+    pub attacker: Option<Guess>,
+    /// Those that did better, and the share of states that is guessed right from their releases: more than may
+    /// be.
+    pub told_too_much: Vec<(Evaluated, f64)>,
 }
 
 /// Why there is no ranking.
@@ -187,6 +195,21 @@ pub enum TuneError {
     /// No member keeps the promise.
     #[error("no mechanism can keep this promise on this chain; for `paper`: {0}")]
     Impossible(ScaleError),
+    /// An attacker guesses too much from every member's releases.
+    #[error(
+        "from the releases of every mechanism more is guessed than may be: {:.1} % of states at the least, and the \
+         limit is {:.1} %; promise more, with a smaller epsilon, or allow more",
+        100.0 * .least, 100.0 * .most
+    )]
+    Attacker {
+        /// The share that may be guessed.
+        most: f64,
+        /// The smallest share that is.
+        least: f64,
+    },
+    /// What is guessed cannot be computed.
+    #[error(transparent)]
+    Inference(#[from] InferenceError),
 }
 
 impl Ranking {
@@ -275,6 +298,8 @@ pub fn tune(
         screening_steps: screens.then_some(screening),
         impossible: run.impossible,
         thinned,
+        attacker: None,
+        told_too_much: Vec::new(),
     })
 }
 

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::{Delay, Evaluated, Ranking, Simulated, TuneFigures};
+use crate::analysis::attack::Guess;
 use crate::mechanism::{BlockLength, CandidateKind, Candidates, Design, Preset, ScaleError, Unit};
 
 #[derive(Serialize)]
@@ -20,6 +21,15 @@ struct Answer {
     screened_out: Vec<String>,
     thinned: bool,
     impossible: Vec<Impossible>,
+    attacker: Option<Guess>,
+    told_too_much: Vec<TooOpen>,
+}
+
+#[derive(Serialize)]
+struct TooOpen {
+    mechanism: Option<&'static str>,
+    design: String,
+    attacker: f64,
 }
 
 #[derive(Serialize)]
@@ -77,6 +87,11 @@ impl Serialize for Ranking {
             design: design.to_string(),
             why: why.to_string(),
         };
+        let too_open = |(member, attacker): &(Evaluated, f64)| TooOpen {
+            mechanism: member.preset.map(Preset::name),
+            design: member.design.to_string(),
+            attacker: *attacker,
+        };
         let answer = Answer {
             aim: self.question.aim.to_string(),
             epsilon: promise.epsilon.to_string(),
@@ -91,6 +106,8 @@ impl Serialize for Ranking {
             screened_out: self.screened_out.iter().map(Design::to_string).collect(),
             thinned: self.thinned,
             impossible: self.impossible.iter().map(impossible).collect(),
+            attacker: self.attacker,
+            told_too_much: self.told_too_much.iter().map(too_open).collect(),
         };
         answer.serialize(serializer)
     }

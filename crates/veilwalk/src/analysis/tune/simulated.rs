@@ -51,6 +51,11 @@ impl<'a> Walks<'a> {
         Self { model, start, reals, weights: edge_weights(chain), real_entropy }
     }
 
+    /// The walks themselves.
+    pub(super) fn into_reals(self) -> Vec<Vec<StateId>> {
+        self.reals
+    }
+
     /// The figures of a member, with their standard errors.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Real walks to analyze a release of, from a file.
+//! Real walks from a file, for figures about releases of them.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -14,8 +14,8 @@ use crate::terminal;
 /// Where real walks come from.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Real walks")]
-pub(super) struct RealArgs {
-    /// Analyze the release of these walks, instead of the chain's own: CSV with a header, NDJSON,
+pub(crate) struct RealArgs {
+    /// Take these walks instead of the chain's own: CSV with a header, NDJSON,
     /// Parquet or Arrow, `-` for standard input. The figures are then NOT protected
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "steps"])]
     real: Option<String>,
@@ -36,15 +36,15 @@ pub(super) struct RealArgs {
 }
 
 /// Real walks, in the order in which they begin.
-pub(super) struct RealWalks {
-    pub(super) walks: Vec<Vec<StateId>>,
-    pub(super) impossible_moves: usize,
+pub(crate) struct RealWalks {
+    pub(crate) walks: Vec<Vec<StateId>>,
+    pub(crate) impossible_moves: usize,
     name: String,
 }
 
 impl RealArgs {
     /// Reads the walks, if a file of them was given.
-    pub(super) fn read(&self, chain: &Chain) -> Result<Option<RealWalks>> {
+    pub(crate) fn read(&self, chain: &Chain) -> Result<Option<RealWalks>> {
         let options = WalkOptions {
             trajectory_column: self.trajectory_column.clone(),
             state_column: self.state_column.clone(),
@@ -125,14 +125,14 @@ impl RealWalks {
         }
         if walks.iter().all(|walk| walk.len() < 2) {
             bail!(
-                "{name}: there is no step to analyze in {}; give walks of two states or more",
+                "{name}: there is no step in {}; give walks of two states or more",
                 counted(walks.len(), "walk")
             );
         }
         Ok(Self { walks, impossible_moves, name })
     }
 
-    pub(super) fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let steps = self.walks.iter().map(|walk| walk.len() - 1).sum();
         let (walks, steps) = (counted(self.walks.len(), "walk"), counted(steps, "step"));
         format!("{} ({walks}, {steps})", self.name)
