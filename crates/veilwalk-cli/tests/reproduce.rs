@@ -73,6 +73,27 @@ fn the_credit_chain_has_the_known_figures() {
 }
 
 #[test]
+fn guesses_lie_between_the_chain_alone_and_the_truth() {
+    let rows = rows("guesses.csv");
+    for chain in ["credit", "downtown"] {
+        for mechanism in ["chen", "paper", "sharp", "cell", "tight"] {
+            let of = |epsilon: &str, what: &str| {
+                let key = [("chain", chain), ("mechanism", mechanism), ("epsilon", epsilon)];
+                number(find(&rows, &key), what)
+            };
+            let alone = of("0.1", "guessed_right_from_the_chain_alone");
+            for epsilon in ["0.1", "1", "8"] {
+                let error = 4.0 * of(epsilon, "standard_error") + 0.01;
+                assert!(of(epsilon, "guessed_right") + error > alone, "{chain} {mechanism}");
+                let released = of(epsilon, "released_right");
+                assert!(of(epsilon, "guessed_right") + error > released, "{chain} {mechanism}");
+            }
+            assert!(of("8", "guessed_right") > of("0.1", "guessed_right"), "{chain} {mechanism}");
+        }
+    }
+}
+
+#[test]
 fn kernels_are_the_known_ones() {
     let rows = rows("kernels.csv");
     let known = [

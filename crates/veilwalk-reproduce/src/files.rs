@@ -15,7 +15,7 @@ use crate::results::Results;
 use crate::store::write;
 
 /// A file and what is in it, for the page.
-pub(crate) const FILES: [(&str, &str); 11] = [
+pub(crate) const FILES: [(&str, &str); 12] = [
     ("chains.csv", "size, diameter, closest states and entropy rate of every chain"),
     ("errors.csv", "how often the distance exceeds v, exact and simulated"),
     ("entropy.csv", "mean empirical entropy of releases by length, exact and simulated"),
@@ -23,6 +23,7 @@ pub(crate) const FILES: [(&str, &str); 11] = [
     ("walks.csv", "one real walk of each chain and its releases, step by step"),
     ("drift.csv", "shares of joint states with negative drift, exact and by both conditions"),
     ("settings.csv", "accuracy, scale and exact guarantee of every setting"),
+    ("guesses.csv", "what somebody who knows the chain guesses right, and what is released right"),
     ("sample_table.csv", "the paper's ten credit ratings and their releases"),
     ("kernels.csv", "exact kernels on the credit chain, previous Caa and real Ca/C, at ε = 1"),
     ("claims.csv", "the paper's claims and what this run found"),
@@ -77,6 +78,7 @@ pub(crate) fn write_all(
     walks(folder, chains)?;
     drift(folder, chains)?;
     settings(folder, chains)?;
+    guesses(folder, chains)?;
     sample_table(folder, chains)?;
     let kernels = checks.kernels.iter().flat_map(|kernel| {
         kernel.outcomes.iter().map(move |(outcome, p)| (&kernel.mechanism, outcome, *p))
@@ -137,6 +139,25 @@ fn about(folder: &Path, chains: &[Results]) -> Result<()> {
             ("pairs_within_1_nat", &|c| c.about.covered_pairs.to_string()),
             ("entropy_rate_nats", &|c| some(c.about.entropy_rate)),
             ("start", &|c| c.subject.label(c.subject.from)),
+        ],
+    )
+}
+
+fn guesses(folder: &Path, chains: &[Results]) -> Result<()> {
+    let all = chains.iter().flat_map(|chain| chain.guesses.iter().map(move |one| (chain, one)));
+    save(
+        folder,
+        "guesses.csv",
+        all,
+        &[
+            ("chain", &|(chain, _)| chain.subject.key.to_owned()),
+            ("mechanism", &|(_, one)| one.mechanism.clone()),
+            ("epsilon", &|(_, one)| one.epsilon.clone()),
+            ("guessed_right", &|(_, one)| some(one.attacker)),
+            ("standard_error", &|(_, one)| some(one.error)),
+            ("guessed_right_from_the_chain_alone", &|(_, one)| some(one.chain_alone)),
+            ("released_right", &|(_, one)| some(one.release)),
+            ("median_odds", &|(_, one)| some(one.median_odds)),
         ],
     )
 }

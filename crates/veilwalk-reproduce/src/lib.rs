@@ -20,6 +20,7 @@ mod claims;
 mod differences;
 mod files;
 mod ground;
+mod guesses;
 mod host;
 mod measure;
 mod page;

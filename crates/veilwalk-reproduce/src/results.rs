@@ -9,6 +9,7 @@ use veilwalk_report::counted;
 
 use crate::Host;
 use crate::about::About;
+use crate::guesses::{self, Guessed};
 use crate::measure::{DriftShares, Figures, Measured, made, measure};
 use crate::plan::{self, Basis, MECHANISMS, Setting, Work};
 use crate::store::Store;
@@ -20,6 +21,8 @@ pub(crate) struct Results {
     pub(crate) about: About,
     settings: Vec<(Setting, Work, Measured)>,
     drift: Vec<(Preset, &'static str, DriftShares)>,
+    /// What somebody who knows the chain guesses; empty on large chains.
+    pub(crate) guesses: Vec<Guessed>,
 }
 
 /// Everything about a chain that decides what a stage gives.
@@ -85,6 +88,9 @@ impl Results {
             drift.extend(measured.drift.map(|shares| (setting.preset, setting.epsilon, shares)));
         }
         drift.sort_by(|a, b| number(a.1).total_cmp(&number(b.1)));
+        let name = format!("{key}/guesses");
+        let guesses = store
+            .stage(&name, &inputs("guesses", "", "", None), || guesses::all(&subject, host))?;
         let (kept, made, spent) = store.tally();
         host.note(&format!(
             "{key}: {} run in {:.1} s{}",
@@ -92,7 +98,7 @@ impl Results {
             spent.as_secs_f64(),
             if kept > 0 { format!(", {kept} kept from before") } else { String::new() }
         ));
-        Ok(Self { subject, about, settings, drift })
+        Ok(Self { subject, about, settings, drift, guesses })
     }
 
     /// What was measured of a setting.

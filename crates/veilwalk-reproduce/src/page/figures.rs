@@ -7,6 +7,7 @@ use veilwalk_report::{
     Axis, Chart, Dash, Map, Mark, Point, Route, Series, Shape, Strips, Svg, Ticks, Tone, figure,
 };
 
+use crate::guesses::GUESSED;
 use crate::measure::{Figures, Measured};
 use crate::plan::{Basis, EPSILONS, LENGTHS, MECHANISMS};
 use crate::results::Results;
@@ -28,6 +29,7 @@ fn series(preset: Preset) -> Series {
         Preset::Chen => (Tone::Vermilion, Dash::Dashed, Shape::Circle),
         Preset::Paper => (Tone::Blue, Dash::Solid, Shape::Square),
         Preset::Sharp => (Tone::Green, Dash::DashDot, Shape::Triangle),
+        Preset::Tight => (Tone::Ink, Dash::Solid, Shape::Circle),
         _ => (Tone::Purple, Dash::Dotted, Shape::Diamond),
     };
     Series::new(preset.name(), tone).dash(dash).shape(shape)
@@ -195,6 +197,31 @@ pub(super) fn drift(chain: &Results) -> Vec<Svg> {
         }
     }
     vec![first.to_svg(), second.to_svg()]
+}
+
+/// The share of right released states over the share of right guesses, for rising ε.
+pub(super) fn guesses(chain: &Results) -> Option<Svg> {
+    let alone = chain.guesses.first()?.chain_alone;
+    let x = Axis::linear("states guessed right by an attacker").from(0.0).to(1.0);
+    let y = Axis::linear("released states that are right").from(0.0).to(1.0);
+    let mut chart =
+        Chart::new("of use, over what leaks", x.ticks(Ticks::Percent), y.ticks(Ticks::Percent))
+            .with(
+                Series::new("the chain alone", Tone::Grey).dash(Dash::Dashed),
+                Mark::Line(vec![(alone, 0.0), (alone, 1.0)]),
+            );
+    for preset in GUESSED {
+        let points: Vec<Point> = chain
+            .guesses
+            .iter()
+            .filter(|one| one.mechanism == preset.name())
+            .map(|one| Point { x: one.attacker, y: one.release, error: 0.0 })
+            .collect();
+        let line = points.iter().map(|point| (point.x, point.y)).collect();
+        chart =
+            chart.with(series(preset), Mark::Line(line)).with(series(preset), Mark::Points(points));
+    }
+    Some(chart.to_svg())
 }
 
 /// The ground, a picture with its names, and one with walks for every ε and mechanism.

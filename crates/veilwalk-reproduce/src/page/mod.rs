@@ -10,6 +10,7 @@ use veilwalk_report::{Page, Section, chance, figure, percent};
 use super::claims::{Claim, Verdict, singled_out};
 use super::differences::Difference;
 use super::files::FILES;
+use super::guesses::GUESSED;
 use super::plan::{Basis, EPSILONS, Extent, MECHANISMS, SEED, STEPS};
 use super::results::Results;
 
@@ -280,6 +281,9 @@ fn of_chain(page: &mut Page, chain: &Results) {
     ));
     page.push(drift(chain, &id("drift")));
     page.push(uniform(chain, &id("uniform")));
+    if let Some(figure) = figures::guesses(chain) {
+        page.push(guesses(chain, &id("guesses")).figures("one", [figure], GUESSES));
+    }
     if let Some(maps) = maps(chain, &id("map")) {
         page.push(maps);
     }
@@ -408,6 +412,32 @@ fn uniform(chain: &Results, id: &str) -> Section {
             figures::entropy(chain, Basis::Epsilon, |m| &m.uniform, &chain.about.own_uniform),
             "**Mean entropy by length when both walks start anywhere.**",
         )
+}
+
+const GUESSES: &str = "**How much of what leaks is of use**, for ε from 0.1 to 8. Along the bottom, how many states \
+     somebody guesses right who knows the chain, the mechanism and the release; up, how many released states are \
+     right. Below the diagonal the attacker knows more than whoever takes the release at its word.";
+
+fn guesses(chain: &Results, id: &str) -> Section {
+    let of = |mechanism: Preset| {
+        chain.guesses.iter().find(|one| one.mechanism == mechanism.name() && one.epsilon == "1")
+    };
+    let words: Vec<String> = GUESSED
+        .into_iter()
+        .filter_map(|mechanism| {
+            let one = of(mechanism)?;
+            let (guessed, released) = (percent(one.attacker), percent(one.release));
+            Some(format!("`{mechanism}` {guessed} and {released}"))
+        })
+        .collect();
+    let alone = chain.guesses.first().map_or(f64::NAN, |one| one.chain_alone);
+    Section::below(id, "What an attacker guesses").text(&format!(
+        "ε bounds odds between whole walks. What a person asks is how often somebody is right about them. The \
+         best guess from everything released can be computed, since the law of every step is known. Without a \
+         release {} of states are guessed right; at ε = 1, guessed and released right are: {}.",
+        percent(alone),
+        words.join(", ")
+    ))
 }
 
 fn maps(chain: &Results, id: &str) -> Option<Section> {

@@ -6,7 +6,6 @@ use proptest::prelude::*;
 
 use super::estimate::{EstimateSettings, IntervalSettings, Sample, WithTrips};
 use super::*;
-use crate::analysis::{Origin, OwnWalks};
 use crate::belief::smooth;
 use crate::chain::{ChainBuilder, Entries, StateId};
 use crate::mechanism::{Candidates, LeastShare, Preset, Promise, Tracking};
@@ -26,6 +25,27 @@ fn within(epsilon: &str, radius: &str) -> Promise {
 
 fn words(seed: u64) -> impl Words {
     Source::seeded(seed).words_for_tests()
+}
+
+/// A walk of a chain, from this state or from a state of its initial distribution.
+fn own_walk(
+    chain: &Chain,
+    from: Option<StateId>,
+    steps: usize,
+    words: &mut impl Words,
+) -> Vec<StateId> {
+    let mut walk = vec![from.unwrap_or_else(|| chain.initial().draw(words))];
+    for _ in 0..steps {
+        let last = walk[walk.len() - 1];
+        let mut left = (words.word() >> 11) as f64 * 2f64.powi(-53);
+        let moves = chain.successors(last).iter().zip(chain.probabilities(last));
+        let drawn = moves.map(|(&to, p)| (to, p)).find(|(_, p)| {
+            left -= **p;
+            left < 0.0
+        });
+        walk.push(drawn.map_or(chain.successors(last)[0], |(to, _)| to));
+    }
+    walk
 }
 
 /// The probability of what was drawn, given a real walk, by the mechanism's own kernels.
@@ -143,7 +163,7 @@ fn posteriors_are_those_of_all_real_walks() {
             [Start::Private, Start::Initial, Start::First, Start::At(b)].into_iter().zip(1..)
         {
             let steps = if preset == Preset::Cell && seed == 1 { 7 } else { 4 };
-            let real = OwnWalks::new(chain).walk(Origin::At(b), steps - 1, &mut words(seed));
+            let real = own_walk(chain, Some(b), steps - 1, &mut words(seed));
             let drawn = drawn_for(&mechanism, start, &real, seed);
             let inference = Inference::new(mechanism.clone(), start).unwrap();
             let law = |walk: &[StateId]| log_law(&mechanism, start, &drawn, walk);
@@ -213,7 +233,7 @@ proptest! {
             return Ok(());
         };
         let mechanism = Arc::new(mechanism);
-        let real = OwnWalks::new(chain).walk(Origin::Initial, 3, &mut words(seed));
+        let real = own_walk(chain, None, 3, &mut words(seed));
         if mechanism.check_start(Start::Private, &unwatched).is_err() {
             return Ok(());
         }
@@ -244,7 +264,7 @@ proptest! {
             return Ok(());
         };
         let mechanism = Arc::new(mechanism);
-        let real = OwnWalks::new(chain).walk(Origin::Initial, 4, &mut words(seed));
+        let real = own_walk(chain, None, 4, &mut words(seed));
         let mut walker = Walker::new(&mechanism);
         if mechanism.check_start(Start::Private, &unwatched).is_err() {
             return Ok(());
@@ -297,7 +317,7 @@ fn a_lag_gives_what_would_have_been_released_with_it() {
         let mut releaser =
             Releaser::new(mechanism.clone(), &Source::seeded(5), Start::Private).unwrap();
         for walk in 0..20 {
-            let real = OwnWalks::new(chain).walk(Origin::Initial, 20, &mut words(walk));
+            let real = own_walk(chain, None, 20, &mut words(walk));
             let released = releaser.release(&format!("{walk}"), &real).unwrap();
             let inference = Inference::new(mechanism.clone(), Start::Private)
                 .unwrap()
@@ -339,12 +359,11 @@ fn releases(
     steps: usize,
     seed: u64,
 ) -> (Vec<Vec<StateId>>, Vec<Vec<StateId>>) {
-    let own = OwnWalks::new(crowd);
     let mut walker = Walker::new(mechanism);
     let mut stream = words(seed);
     (0..walks)
         .map(|_| {
-            let real = own.walk(Origin::Initial, steps, &mut stream);
+            let real = own_walk(crowd, None, steps, &mut stream);
             let released = walker.release(Start::Private, &real, &mut stream);
             let observes = mechanism.observation().is_some();
             let drawn = if observes { &released.observed } else { &released.states };
