@@ -121,16 +121,16 @@ fn print(found: &Attack) -> Result<()> {
     let odds = found.odds;
     terminal::print("")?;
     terminal::print(terminal::wrapped(&format!(
-        "The odds of the true state moved by a factor of {} in half of all {}, of up to {} in nine of ten, \
-         and of {} at most.",
+        "The odds of the true state moved by a factor of {} in half of all {}, and of up to {} in nine of ten; \
+         the largest factor was {}.",
         factor(odds.median),
         counted(found.states, "state"),
         factor(odds.p90),
         factor(odds.max)
     )))?;
     terminal::print(terminal::wrapped(&format!(
-        "{} right released states come on 100 right guesses of a state: the more, the more of what leaks is of \
-         use.",
+        "For every 100 states that the attacker guesses right, {} released states are right. The more, the more \
+         of what leaks is of use.",
         (100.0 * found.efficiency).round()
     )))
 }

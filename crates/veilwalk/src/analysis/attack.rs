@@ -261,23 +261,31 @@ impl Attacker<'_> {
             source.open(mechanism.fingerprint()).expect("a seed needs no operating system");
         let key = randomness.walk(format!("attack batch {batch}").as_bytes());
         let words = randomness.at(&key, 0, None);
+        // The same walks for every mechanism, so that what differs is not whom they met.
+        let mut walks_source = source.open([0; 32]).expect("a seed needs no operating system");
+        let walks_key = walks_source.walk(format!("attacked walks {batch}").as_bytes());
+        let walk_words = walks_source.at(&walks_key, 0, None);
         let (mut walker, mut space) = (Walker::new(mechanism), InferenceSpace::default());
         let first = batch * WALKS_PER_BATCH;
         let numbers = first..(first + WALKS_PER_BATCH).min(walks);
-        numbers.map(|number| self.walk(number, words, &mut walker, &mut space)).collect()
+        numbers
+            .map(|number| {
+                self.walk(number, (&mut *walk_words, &mut *words), &mut walker, &mut space)
+            })
+            .collect()
     }
 
     fn walk(
         &self,
         number: usize,
-        words: &mut impl Words,
+        (walk_words, words): (&mut impl Words, &mut impl Words),
         walker: &mut Walker<'_>,
         space: &mut InferenceSpace,
     ) -> Seen {
         let drawn_walk;
         let real = match self.attacked {
             Attacked::Own { origin, steps, .. } => {
-                drawn_walk = self.own.walk(origin, steps, words);
+                drawn_walk = self.own.walk(origin, steps, walk_words);
                 &drawn_walk
             }
             Attacked::Given(walks) => &walks[number],

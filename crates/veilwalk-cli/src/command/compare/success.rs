@@ -102,8 +102,8 @@ impl Success {
         );
         let walks = self.rows.iter().find_map(|row| Some(row.outcome.as_ref().ok()?.1.walks));
         let about = format!(
-            "Each mechanism has the epsilon for {} at which that is so, found by bisection{}. The more right \
-             released states come on a right guess, the more of what leaks is of use.",
+            "Each mechanism has the epsilon for {} at which that is so, found by bisection{}. \
+             Of use: right released states for each right guess.",
             self.promise.unit,
             walks.map_or(String::new(), |walks| format!(
                 " over {}",
