@@ -10,6 +10,7 @@
 //! - [`read_chain`] and [`write_chain`]: a chain as a square matrix, or as a table of transitions;
 //! - [`read_initial`]: where released walks start;
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
+//! - [`EventReader`]: events of persons, one at a time, also from logs of cases in XES;
 //! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
 //! - [`WalkRelease`]: releases whole files on all cores;
 //! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
@@ -48,6 +49,7 @@ mod choice_texts;
 mod columns;
 mod compression;
 mod early_sync;
+mod events;
 mod initial_file;
 mod lines;
 mod manifest;
@@ -77,6 +79,7 @@ pub use columns::{
     as_texts, is_text, keys_of, read_states,
 };
 pub use compression::Compression;
+pub use events::{EventColumns, EventOptions, EventPlace, EventReader, EventRow};
 pub use initial_file::{read_initial, read_initial_from, write_initial};
 pub use manifest::{
     BlockPart, ChainPart, Counts, CoveragePart, FinishedRelease, GuaranteePart, Hashing, Manifest,
@@ -96,6 +99,6 @@ pub use release::{
 };
 pub use release_writer::ReleaseWriter;
 pub use verify::{VerifyError, check_release, count_release, verify_release};
-pub use walk_writer::WalkWriter;
+pub use walk_writer::{Labels, WalkWriter};
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
 pub use write_error::{WriteError, WriteErrorKind};

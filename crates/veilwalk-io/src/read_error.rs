@@ -286,6 +286,14 @@ pub enum ReadErrorKind {
         /// What was found.
         found: &'static str,
     },
+    /// A log of cases that is no whole one.
+    #[error(
+        "this is not a whole XES log: {problem}; export it again, or download it again, and give the whole file"
+    )]
+    Xes {
+        /// What is wrong.
+        problem: String,
+    },
     /// Compressed data that cannot be unpacked.
     #[error(
         "the {compression} data is damaged or cut short ({problem}); make the file again, or \
