@@ -48,6 +48,7 @@ mod choice_texts;
 #[cfg(feature = "arrow")]
 mod columns;
 mod compression;
+mod counted;
 mod early_sync;
 mod events;
 mod initial_file;
@@ -58,6 +59,7 @@ mod model_file;
 mod number;
 mod output;
 mod own_columns;
+mod prepared;
 mod read_error;
 mod release;
 mod release_writer;
@@ -92,6 +94,7 @@ pub use model_file::{
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput, remove_unfinished_files};
 pub use own_columns::OwnColumns;
+pub use prepared::{ClockPart, Prepared};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
     Charge, Grouping, NewWalk, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage,

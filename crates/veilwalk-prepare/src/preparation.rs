@@ -199,6 +199,12 @@ pub struct Walk<'a> {
 }
 
 impl Sorted {
+    /// How many persons there are.
+    #[must_use]
+    pub fn persons(&self) -> u64 {
+        self.summary.persons
+    }
+
     /// The labels of all states: those of events as they came, then the one that marks an end or an absence.
     #[must_use]
     pub fn labels(&self) -> &[String] {

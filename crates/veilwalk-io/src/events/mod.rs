@@ -9,8 +9,11 @@ mod xes;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::compression::Compression;
+use crate::counted::{BytesRead, Counted, size_of_file};
 use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::walks::{WalkFormat, WalkOptions, WalkReader};
 
@@ -30,7 +33,11 @@ use xes::XesReader;
 /// # Ok::<(), veilwalk_io::ReadError>(())
 /// ```
 #[derive(Debug)]
-pub struct EventReader<R: Read>(Source<R>);
+pub struct EventReader<R: Read> {
+    source: Source<R>,
+    /// The size of the file and how much of it was read, where both are known.
+    progress: Option<(u64, BytesRead)>,
+}
 
 enum Source<R: Read> {
     Rows(Box<WalkReader<R>>),
@@ -82,19 +89,24 @@ impl EventReader<Box<dyn Read + Send>> {
     ///
     /// As [`EventReader::new`], and if the file cannot be opened.
     pub fn open(path: &Path, options: &EventOptions) -> Result<Self, ReadError> {
-        if !is_xes(path) {
+        let (read, mut size) = (BytesRead::default(), None);
+        let mut count = |file: File| -> Box<dyn Read + Send> {
+            size = size_of_file(&file);
+            Box::new(Counted { input: Box::new(file), read: Arc::clone(&read) })
+        };
+        let source = if is_xes(path) {
+            let name = path.display().to_string();
+            let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
+            let file = count(File::open(path).map_err(fail)?);
+            let wanted = options.wanted(&options::OF_XES);
+            let xes = XesReader::new(file, &name, wanted, Compression::from_path(path))?;
+            Source::Xes(Box::new(xes))
+        } else {
             let wanted = options.wanted(&options::OF_TABLES);
-            let rows = WalkReader::open_wanted(path, WalkOptions::default(), wanted, |file| {
-                Box::new(file) as Box<dyn Read + Send>
-            })?;
-            return Ok(Self(Source::Rows(Box::new(rows))));
-        }
-        let name = path.display().to_string();
-        let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
-        let file: Box<dyn Read + Send> = Box::new(File::open(path).map_err(fail)?);
-        let wanted = options.wanted(&options::OF_XES);
-        let xes = XesReader::new(file, &name, wanted, Compression::from_path(path))?;
-        Ok(Self(Source::Xes(Box::new(xes))))
+            let rows = WalkReader::open_wanted(path, WalkOptions::default(), wanted, count)?;
+            Source::Rows(Box::new(rows))
+        };
+        Ok(Self { source, progress: size.map(|size| (size, read)) })
     }
 }
 
@@ -109,15 +121,24 @@ impl<R: Read> EventReader<R> {
         let wanted = options.wanted(&options::OF_TABLES);
         let none = Compression::None;
         let rows = WalkReader::start_wanted(input, name, WalkOptions::default(), wanted, none)?;
-        Ok(Self(Source::Rows(Box::new(rows))))
+        Ok(Self { source: Source::Rows(Box::new(rows)), progress: None })
     }
 
     /// What messages call the input.
     #[must_use]
     pub fn name(&self) -> &str {
-        match &self.0 {
+        match &self.source {
             Source::Rows(rows) => rows.name(),
             Source::Xes(xes) => xes.name(),
+        }
+    }
+
+    /// What share of a file has been read; zero where nobody can tell.
+    #[must_use]
+    pub fn share_read(&self) -> f64 {
+        match &self.progress {
+            Some((size, read)) if *size > 0 => read.load(Ordering::Relaxed) as f64 / *size as f64,
+            _ => 0.0,
         }
     }
 
@@ -128,7 +149,7 @@ impl<R: Read> EventReader<R> {
     /// If the line is not as the format and the options say. Reading on after an error is not
     /// meaningful.
     pub fn next_event(&mut self) -> Result<Option<EventRow<'_>>, ReadError> {
-        match &mut self.0 {
+        match &mut self.source {
             Source::Rows(rows) => {
                 let wanted = rows.wanted_columns();
                 let Some(record) = rows.next_record()? else { return Ok(None) };
