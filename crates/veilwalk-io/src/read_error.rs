@@ -222,7 +222,9 @@ pub enum ReadErrorKind {
     #[error("this is not the manifest of a release: {0}")]
     NotAManifest(String),
     /// Text that does not say what walks were prepared with.
-    #[error("this does not say what the walks were prepared with: {0}; prepare them again, or remove the file")]
+    #[error(
+        "this does not say what the walks were prepared with: {0}; prepare them again, or remove the file"
+    )]
     NotPrepared(String),
     /// A manifest of another version.
     #[error(

@@ -65,7 +65,9 @@ pub enum ClockError {
         every: Span,
     },
     /// A gap where nothing could be put in.
-    #[error("what is known is to be forgotten after a gap, and no state is to take its place; name one")]
+    #[error(
+        "what is known is to be forgotten after a gap, and no state is to take its place; name one"
+    )]
     GapWithoutAway,
 }
 
@@ -213,7 +215,10 @@ impl Ticks {
 
     /// The days whose windows a moment is in, in order: one at most, except where a clock was put forward within a window,
     /// which then reaches into the next.
-    pub(crate) fn days_of(&mut self, moment: Moment) -> impl Iterator<Item = (Day, Moment)> + use<> {
+    pub(crate) fn days_of(
+        &mut self,
+        moment: Moment,
+    ) -> impl Iterator<Item = (Day, Moment)> + use<> {
         let local = match &self.zone {
             Some(zone) => zone.local_time(moment).unwrap_or(moment),
             None => moment,
@@ -264,7 +269,10 @@ mod tests {
         }
         assert_eq!(Window::default().to_string(), "00:00-24:00");
         for text in ["", "6-22", "06:00", "06:00-25:00", "24:00-06:00", "06:60-07:00", "a:b-c:d"] {
-            assert!(text.parse::<Window>().unwrap_err().to_string().contains("06:00-22:00"), "{text}");
+            assert!(
+                text.parse::<Window>().unwrap_err().to_string().contains("06:00-22:00"),
+                "{text}"
+            );
         }
         let clock = Clock::new("5m".parse().unwrap(), "06:00-22:00".parse().unwrap()).unwrap();
         assert_eq!(clock.ticks().get(), 192);
@@ -297,9 +305,8 @@ mod tests {
     #[test]
     fn windows_over_midnight_belong_to_the_day_they_begin_on() {
         let mut ticks = ticks("30m", "22:00-06:00", "America/New_York");
-        let mut day = |text| {
-            ticks.days_of(moment(text)).map(|(day, _)| day.to_string()).collect::<Vec<_>>()
-        };
+        let mut day =
+            |text| ticks.days_of(moment(text)).map(|(day, _)| day.to_string()).collect::<Vec<_>>();
         assert_eq!(day("2024-07-01T23:00-04:00"), ["2024-07-01"]);
         assert_eq!(day("2024-07-02T05:59-04:00"), ["2024-07-01"]);
         assert!(day("2024-07-02T06:00-04:00").is_empty());

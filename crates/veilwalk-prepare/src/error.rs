@@ -74,7 +74,9 @@ pub enum EventError {
         longitude: String,
     },
     /// A coordinate that is nowhere on the earth.
-    #[error("the {axis} {found} is not between -{most} and {most} degrees; correct it, or remove the row")]
+    #[error(
+        "the {axis} {found} is not between -{most} and {most} degrees; correct it, or remove the row"
+    )]
     OffTheEarth {
         /// Latitude or longitude.
         axis: &'static str,
@@ -125,7 +127,9 @@ pub enum StatesAre {
 impl StatesAre {
     fn what(self) -> &'static str {
         match self {
-            Self::Labels => "a chain needs states that many events share, not a coordinate or a number of each",
+            Self::Labels => {
+                "a chain needs states that many events share, not a coordinate or a number of each"
+            }
             Self::Cells => "the cells are too small for a chain",
         }
     }
@@ -133,7 +137,11 @@ impl StatesAre {
     fn advice(self) -> String {
         match self {
             Self::Labels => {
-                format!("name another column with {}, or make cells of positions with {}", Remedy::StateColumn, Remedy::Cells)
+                format!(
+                    "name another column with {}, or make cells of positions with {}",
+                    Remedy::StateColumn,
+                    Remedy::Cells
+                )
             }
             Self::Cells => "make larger cells (a smaller number after h3:)".to_owned(),
         }

@@ -27,7 +27,9 @@ pub enum Places {
 
 /// Text that names no cells.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0:?} are no cells; write h3: and a number from 0 to 15, such as h3:9 for cells of about 350 m")]
+#[error(
+    "{0:?} are no cells; write h3: and a number from 0 to 15, such as h3:9 for cells of about 350 m"
+)]
 pub struct CellsError(String);
 
 impl FromStr for Places {
@@ -109,10 +111,9 @@ impl PlaceNumbers {
         };
         match number {
             Some(number) if self.labels.len() <= self.most => Ok(number),
-            _ => Err(EventError::TooManyStates {
-                most: self.most,
-                cells: self.places.states_are(),
-            }),
+            _ => {
+                Err(EventError::TooManyStates { most: self.most, cells: self.places.states_are() })
+            }
         }
     }
 }

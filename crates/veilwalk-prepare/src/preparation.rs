@@ -142,7 +142,8 @@ impl Preparation {
             return Err(PrepareError::EveryEventAState { states, events, are });
         }
         let mut labels = self.places.into_labels();
-        let mut label = |name: &str| labels.number(name).map(|number| StateId::new(number as usize));
+        let mut label =
+            |name: &str| labels.number(name).map(|number| StateId::new(number as usize));
         let gap = self.settings.gap.map(|gap| gap.seconds());
         let shaper = match self.settings.shaping {
             Shaping::Events { stays, padding } => {
@@ -238,7 +239,8 @@ impl Sorted {
         for event in events {
             let event = event.map_err(PrepareError::from)?;
             if let Some(before) = person.filter(|before| *before != event.person) {
-                shaper.person_over(&mut summary, &mut |which, states| give(before, which, states))?;
+                shaper
+                    .person_over(&mut summary, &mut |which, states| give(before, which, states))?;
             }
             person = Some(event.person);
             match same_time.look(&event) {

@@ -31,7 +31,7 @@ pub struct Summary {
     pub ticks_before_first: u64,
     /// Persons none of whose events is in a window, and who have no walk.
     pub persons_without_walk: u64,
-    /// Walks of one state, before an end was appended: they have no move.
+    /// Without a clock, walks of one event: they have no move.
     pub walks_of_one_state: u64,
     /// Walks that were cut at their length.
     pub walks_cut: u64,

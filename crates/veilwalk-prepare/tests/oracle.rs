@@ -8,7 +8,7 @@ use jiff::{Timestamp, ToSpan};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use veilwalk_prepare::{
-    Clock, Days, Event, EventAt, Limits, Padding, PrepareError, Preparation, Settings, Shaping,
+    Clock, Days, Event, EventAt, Limits, Padding, Preparation, PrepareError, Settings, Shaping,
     Stays, Summary, Window,
 };
 

@@ -33,7 +33,7 @@ pub use walk_lists::WalkLists;
 pub(crate) use write::{ColumnFormat, ColumnRows, ColumnSink, arrow_error};
 
 use crate::read_error::{Place, ReadError, ReadErrorKind};
-use crate::walks::{ColumnRole, Shape, Wanted, WalkFormat};
+use crate::walks::{ColumnRole, Shape, WalkFormat, Wanted};
 
 /// The columns that are read, in the order of their roles: trajectory, state, then those kept.
 #[derive(Clone, Debug)]

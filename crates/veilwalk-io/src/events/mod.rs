@@ -174,5 +174,6 @@ fn is_xes(path: &Path) -> bool {
     let packed = Compression::from_path(path) != Compression::None;
     let inner = if packed { path.file_stem().map(Path::new) } else { Some(path) };
     let extension = inner.and_then(Path::extension).and_then(|e| e.to_str());
-    WalkFormat::from_path(path).is_none() && extension.is_some_and(|e| e.eq_ignore_ascii_case("xes"))
+    WalkFormat::from_path(path).is_none()
+        && extension.is_some_and(|e| e.eq_ignore_ascii_case("xes"))
 }

@@ -6,8 +6,8 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use quick_xml::{Reader, XmlVersion};
 use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
 
 use super::{EventRow, row};
 use crate::compression::{Compression, Unpacked};
@@ -53,7 +53,8 @@ impl<R: Read> XesReader<R> {
         let fail = |kind| ReadError::new(name, None, kind);
         wanted.check().map_err(fail)?;
         let mut input = Unpacked::new(input);
-        let compression = input.compression().map_err(|error| fail(ReadErrorKind::from_io(error)))?;
+        let compression =
+            input.compression().map_err(|error| fail(ReadErrorKind::from_io(error)))?;
         if expected != Compression::None && compression == Compression::None {
             return Err(fail(ReadErrorKind::NotCompressed { expected }));
         }
@@ -160,7 +161,9 @@ impl<R: Read> XesReader<R> {
                 "value" => &mut value,
                 _ => continue,
             };
-            let unescaped = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| fail(error.to_string()))?;
+            let unescaped = attribute
+                .normalized_value(XmlVersion::Implicit1_0)
+                .map_err(|error| fail(error.to_string()))?;
             *text = Some(unescaped.into_owned());
         }
         let (Some(key), Some(value)) = (key, value) else { return Ok(()) };
@@ -252,5 +255,68 @@ impl<R: BufRead> Read for CountedLines<R> {
         out[..amount].copy_from_slice(&bytes[..amount]);
         self.consume(amount);
         Ok(amount)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::{EventOptions, EventPlace, options};
+
+    fn read(bytes: &[u8], expected: Compression) -> Result<Vec<(Place, String)>, ReadError> {
+        let wanted = EventOptions::default().wanted(&options::OF_XES);
+        let mut log = XesReader::new(bytes, "log.xes", wanted, expected)?;
+        let mut seen = Vec::new();
+        while let Some(event) = log.next_event()? {
+            let EventPlace::State(state) = event.at else { panic!("{event:?}") };
+            seen.push((event.place, format!("{} {} {state}", event.person, event.time)));
+        }
+        Ok(seen)
+    }
+
+    const LOG: &str = "<?xml version='1.0'?>\n<log>\n<trace>\n<string key='concept:name' value='&lt;1&gt;'/>\n\
+        <event>\n<date key='time:timestamp' value='2024-03-01'/>\n<string key='concept:name' value='a'/>\n\
+        </event>\n</trace>\n<trace><string key='concept:name' value='2'/><event>\
+        <string key='concept:name' value='b'/><date key='time:timestamp' value='2024-03-02'/></event>\n\
+        </trace></log>\n";
+
+    #[test]
+    fn every_event_has_its_line() {
+        let expected = [
+            (Place::Line(5), "<1> 2024-03-01 a".to_owned()),
+            (Place::Line(10), "2 2024-03-02 b".to_owned()),
+        ];
+        assert_eq!(read(LOG.as_bytes(), Compression::None).unwrap(), expected);
+        for compression in [Compression::Gzip, Compression::Zstd] {
+            let packed = compression.pack(LOG.as_bytes().to_vec()).unwrap();
+            assert_eq!(read(&packed, compression).unwrap(), expected);
+        }
+    }
+
+    /// Wherever a log is cut, packed or not, it is refused.
+    #[test]
+    fn no_cut_goes_unseen() {
+        let end = LOG.trim_end().len();
+        for at in 0..end {
+            assert!(read(&LOG.as_bytes()[..at], Compression::None).is_err(), "{:?}", &LOG[..at]);
+        }
+        let packed = Compression::Gzip.pack(LOG.as_bytes().to_vec()).unwrap();
+        for at in 0..packed.len() {
+            assert!(read(&packed[..at], Compression::Gzip).is_err(), "at {at}");
+        }
+        let error = read(&packed[..packed.len() - 3], Compression::Gzip).unwrap_err();
+        assert!(error.to_string().contains("damaged or cut short"), "{error}");
+        let error = read(LOG.as_bytes(), Compression::Gzip).unwrap_err();
+        assert!(error.to_string().contains("the name says gzip"), "{error}");
+    }
+
+    #[test]
+    fn an_event_without_a_time_is_named() {
+        let log = LOG.replace("<date key='time:timestamp' value='2024-03-01'/>", "");
+        let error = read(log.as_bytes(), Compression::None).unwrap_err();
+        assert_eq!(error.line(), Some(5));
+        let said = error.to_string();
+        assert!(said.contains("\"time:timestamp\" for the time"), "{said}");
+        assert!(said.contains("\"case:concept:name\", \"concept:name\""), "{said}");
     }
 }

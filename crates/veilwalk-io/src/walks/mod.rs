@@ -166,11 +166,7 @@ impl<R: Read> WalkReader<R> {
     }
 
     #[cfg(feature = "arrow")]
-    fn from_columns(
-        reader: ColumnReader<Peeked<R>>,
-        options: WalkOptions,
-        wanted: Wanted,
-    ) -> Self {
+    fn from_columns(reader: ColumnReader<Peeked<R>>, options: WalkOptions, wanted: Wanted) -> Self {
         let name = reader.columns.file.clone();
         let columns = (0..wanted.len()).collect();
         Self { source: Source::Columns(Rows::new(reader)), columns, wanted, options, name }

@@ -86,7 +86,7 @@ impl ByClock {
         summary.out_of_window += u64::from(!in_window);
         summary.between_ticks += u64::from(self.last.is_some_and(|last| !last.settled));
         self.last = Some(Last { moment, state, settled: !in_window });
-        self.give_before(moment, summary, give)
+        self.give_before(moment, give)
     }
 
     pub(super) fn person_over<E>(
@@ -98,11 +98,11 @@ impl ByClock {
         if self.days == Days::All {
             while self.open_next_day() {
                 self.fill_before(end, None, summary);
-                self.give_before(end, summary, give)?;
+                self.give_before(end, give)?;
             }
         }
         self.fill_before(end, None, summary);
-        self.give_before(end, summary, give)?;
+        self.give_before(end, give)?;
         summary.between_ticks += u64::from(self.last.is_some_and(|last| !last.settled));
         summary.persons_without_walk += u64::from(!self.has_walk);
         (self.last, self.next, self.has_walk) = (None, self.range.0, false);
@@ -140,7 +140,8 @@ impl ByClock {
             if let Some(last) = last {
                 // The first tick at which the latest event is too old.
                 let forgotten = gap.map_or(usize::MAX, |gap| {
-                    ticks.before(*start, Moment(last.moment.0.saturating_add(gap).saturating_add(1)))
+                    ticks
+                        .before(*start, Moment(last.moment.0.saturating_add(gap).saturating_add(1)))
                 });
                 let known = until.min(forgotten);
                 if states.len() < known {
@@ -170,13 +171,11 @@ impl ByClock {
     fn give_before<E>(
         &mut self,
         moment: Moment,
-        summary: &mut Summary,
         give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
     ) -> Result<(), E> {
         let over = self.open.iter().take_while(|open| self.ticks.end(open.start) <= moment).count();
         for open in self.open.drain(..over) {
             self.has_walk = true;
-            summary.walks_of_one_state += u64::from(open.states.len() == 1);
             give(Which::Day(open.day), &open.states)?;
         }
         Ok(())

@@ -24,11 +24,7 @@ pub(crate) struct ByEvents {
 }
 
 impl ByEvents {
-    pub(crate) fn new(
-        gap: Option<u64>,
-        stays: Stays,
-        padding: Option<(StateId, usize)>,
-    ) -> Self {
+    pub(crate) fn new(gap: Option<u64>, stays: Stays, padding: Option<(StateId, usize)>) -> Self {
         let gap = gap.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX / SECOND));
         let gap = gap.map(|seconds| seconds.saturating_mul(SECOND));
         Self { gap, stays, padding, states: Vec::new(), cut: 0, last: None, number: 0 }

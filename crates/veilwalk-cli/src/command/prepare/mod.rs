@@ -16,9 +16,7 @@ use veilwalk_io::{
 };
 use veilwalk_prepare::{Places, Settings, Shaping, Sorted, Summary, Window, Zone};
 
-use crate::args::{
-    Input, Written, is_standard_output, refuse_to_replace, settle_output, whole,
-};
+use crate::args::{Input, Written, is_standard_output, refuse_to_replace, settle_output, whole};
 use crate::progress;
 
 /// The column that says whose walk it is.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Error, Result, anyhow};
-use veilwalk_io::{EventOptions, EventColumns, EventPlace, EventReader, ReadError};
+use veilwalk_io::{EventColumns, EventOptions, EventPlace, EventReader, ReadError};
 use veilwalk_prepare::{AddError, Event, EventAt, Preparation, Settings, Sorted};
 
 use super::Args;

@@ -24,14 +24,30 @@ pub(super) fn tell(name: &str, settings: &Settings, made: &Made) {
     }
     for (number, what, became) in [
         (summary.repeats, "event", "left out: there is another of the same person, time and state"),
-        (summary.at_one_time, "event", "at the time of another of the same person: in the order of the input"),
+        (
+            summary.at_one_time,
+            "event",
+            "at the time of another of the same person: in the order of the input",
+        ),
         (summary.stays_merged, "event", "merged with the one before it: the same state"),
-        (summary.out_of_window, "event", "out of the window: only what is known at later ticks may come from it"),
-        (summary.between_ticks, "event", "between two ticks: another event came before the next tick"),
-        (summary.ticks_away, "tick", "at which nothing is known: away"),
-        (summary.ticks_before_first, "tick", "before a person's first event: its state"),
-        (summary.persons_without_walk, "person", "without an event in the window: no walk"),
-        (summary.walks_of_one_state, "walk", "of a single event: it has no move of its own"),
+        (
+            summary.out_of_window,
+            "event",
+            "out of the window: only what is known at later ticks may come from it",
+        ),
+        (
+            summary.between_ticks,
+            "event",
+            "between two ticks: another event came before the next tick",
+        ),
+        (summary.ticks_away, "tick", "away: nothing is known"),
+        (summary.ticks_before_first, "tick", "before the first event of a person, with its state"),
+        (
+            summary.persons_without_walk,
+            "person",
+            "without an event in the window, and without a walk",
+        ),
+        (summary.walks_of_one_state, "walk", "of a single event, without a move"),
         (summary.walks_cut, "walk", "cut at --length"),
         (summary.states_cut, "state", "left out of the walks that were cut"),
     ] {
