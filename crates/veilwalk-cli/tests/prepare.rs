@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use common::{Folder, stderr, stdout};
 
@@ -347,6 +347,11 @@ fn what_is_prepared_is_released() {
     folder.refuses(words(&format!("{release} --visit 10s")), &["--visit 10s", "give --every"]);
 }
 
+/// A log of cases, beside the checkout if it is there.
+fn receipt() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/events/receipt.csv.gz")
+}
+
 /// The log of cases as a newcomer would take it.
 #[test]
 fn a_real_log_of_cases() {
@@ -366,4 +371,45 @@ fn a_real_log_of_cases() {
     assert!(said.contains("(27 different ones), from 8,577 events"), "{said}");
     let walks = folder.read("walks.csv");
     assert_eq!(walks.lines().count(), 1 + 1434 * 12);
+}
+
+/// Every command in docs/prepare.md, in order.
+#[test]
+fn the_commands_of_the_docs_run() {
+    let docs = include_str!("../../../docs/prepare.md");
+    let block = |kind: &str| {
+        let fence = format!("```{kind}\n");
+        let blocks = docs.split(fence.as_str()).skip(1);
+        blocks.map(|block| block.split("```").next().unwrap()).collect::<Vec<_>>()
+    };
+    let folder = Folder::with("log.csv", block("csv")[0]);
+    folder.write(
+        "places.csv",
+        "from,to,count\n".to_owned() + &moves(&["away", "home", "office", "gym"]),
+    );
+    let pings = "person,time,latitude,longitude\na,2024-03-01 08:00,52.52,13.405\na,2024-03-01 09:00,52.5,13.4\n";
+    folder.write("pings.csv", pings);
+    let mut ran = 0;
+    for line in block("console").iter().flat_map(|block| block.lines()) {
+        let args = line.strip_prefix("$ veilwalk ").unwrap();
+        if args.contains("receipt") {
+            if !receipt().exists() {
+                eprintln!("skipped: {args}");
+                continue;
+            }
+            std::fs::copy(receipt(), folder.path("receipt.csv.gz")).unwrap();
+        }
+        let run = folder.run(words(args));
+        assert!(run.get_output().status.success(), "{line}: {}", stderr(&run));
+        ran += 1;
+    }
+    assert!(ran >= 4, "{ran} commands");
+    let walks = folder.read("walks.csv");
+    assert_eq!(walks.lines().count(), 1 + 3 * 32, "ann on one day, bob on two");
+}
+
+/// Every move between these states, as a chain.
+fn moves(states: &[&str]) -> String {
+    let pairs = states.iter().flat_map(|from| states.iter().map(move |to| (from, to)));
+    pairs.map(|(from, to)| format!("{from},{to},1\n")).collect()
 }
