@@ -78,7 +78,7 @@ pub use chain_file::{
 #[cfg(feature = "arrow")]
 pub use columns::{
     IntegerStates, LEFT_OUT, NotAState, NotAStateValue, StateColumn, StateTypeError, WalkLists,
-    as_texts, is_text, keys_of, read_states,
+    as_texts, is_text, keys_of, plain_texts, read_states,
 };
 pub use compression::Compression;
 pub use events::{EventColumns, EventOptions, EventPlace, EventReader, EventRow};

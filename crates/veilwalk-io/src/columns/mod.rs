@@ -25,6 +25,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 pub(crate) use rows::Rows;
+pub use rows::plain_texts;
 pub use state_column::{
     IntegerStates, LEFT_OUT, NotAState, NotAStateValue, StateColumn, StateTypeError, as_texts,
     is_text, keys_of, read_states,

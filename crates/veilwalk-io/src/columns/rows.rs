@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, StringArray};
+use arrow_array::{Array, ArrayRef, StringArray, make_array};
 use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType};
@@ -84,11 +84,29 @@ impl PartTexts {
     fn new(columns: &Columns, part: ColumnPart) -> Result<Self, ReadError> {
         let (names, lists) = columns.take_apart(&part)?;
         let fail = |error| decode_error(&columns.file, columns.format, error);
-        let states = cast(&lists.values, &DataType::Utf8).map_err(fail)?;
+        let states = plain_texts(&lists.values).map_err(fail)?;
         let kept = part.batch.columns()[2..].iter().map(|column| shown(column.as_ref()));
         let kept = kept.collect::<Result<_, _>>().map_err(fail)?;
-        Ok(Self { part, names, states: states.as_string().clone(), lists, kept })
+        Ok(Self { part, names, states, lists, kept })
     }
+}
+
+/// Names, labels, numbers and times as texts, row by row. A time with the name of a zone is shown in UTC.
+///
+/// # Errors
+///
+/// If they cannot be.
+pub fn plain_texts(column: &ArrayRef) -> Result<StringArray, ArrowError> {
+    let shown = match column.data_type() {
+        // Such a time counts from 1970 in UTC, whatever its zone is called.
+        DataType::Timestamp(unit, Some(_)) => {
+            let kind = DataType::Timestamp(*unit, Some("+00:00".into()));
+            let in_utc = make_array(column.to_data().into_builder().data_type(kind).build()?);
+            cast(&in_utc, &DataType::Utf8)?
+        }
+        _ => cast(column, &DataType::Utf8)?,
+    };
+    Ok(shown.as_string().clone())
 }
 
 /// Values as texts; an empty one if there is none.
