@@ -35,6 +35,7 @@ from veilwalk.exact import Exact
 from veilwalk.files import Audit, Ledger, verify
 from veilwalk.guarantee import Guarantee
 from veilwalk.mechanism import Mechanism
+from veilwalk.prepare import Prepared, prepare
 from veilwalk.session import Session
 from veilwalk.source import new_release_id
 from veilwalk.warning import PrivacyWarning
@@ -53,6 +54,7 @@ __all__ = [
     "LedgerError",
     "Mechanism",
     "ParameterError",
+    "Prepared",
     "PrivacyWarning",
     "ReleaseFileError",
     "Session",
@@ -63,6 +65,7 @@ __all__ = [
     "__version__",
     "compare",
     "new_release_id",
+    "prepare",
     "tune",
     "verify",
 ]

@@ -309,6 +309,19 @@ def release_long(
     name: str,
     threads: int | None,
 ) -> tuple[Any, Any | None, Any | None]: ...
+def prepare(
+    columns: list[tuple[str, object]],
+    cells: str | None,
+    gap: str | None,
+    timezone: str | None,
+    every: str | None,
+    window: str,
+    away: str | None,
+    days: str,
+    merge_stays: bool,
+    padding: tuple[str, int] | None,
+    max_states: int | None,
+) -> tuple[list[Any], list[tuple[str, int]]]: ...
 def known_rows(manner: Manner, states: str, state: object, column: str) -> npt.NDArray[np.bool_] | None: ...
 def release_list_column(
     manner: Manner,

@@ -41,7 +41,8 @@ class Tables:
         a text, can share that with all it was cut from."""
         return column
 
-    def native(self, column: Any, name: str) -> Any:
+    @staticmethod
+    def native(column: Any, name: str) -> Any:
         """The column as something with Arrow's C interface."""
         raise NotImplementedError
 
@@ -225,7 +226,8 @@ class Polars(Tables):
 
         return isinstance(column.dtype, pl.List | pl.Array)
 
-    def native(self, column: Any, name: str) -> Any:
+    @staticmethod
+    def native(column: Any, name: str) -> Any:
         import polars as pl
 
         if column.dtype == pl.Null:
@@ -330,7 +332,8 @@ class Arrow(Tables):
         made = pa.array(column.to_pylist(), kind)
         return pa.chunked_array([made]) if isinstance(column, pa.ChunkedArray) else made
 
-    def native(self, column: Any, name: str) -> Any:
+    @staticmethod
+    def native(column: Any, name: str) -> Any:
         return column
 
     def back(self, released: Any, like: Any) -> Any:
@@ -417,10 +420,11 @@ class Pandas(Tables):
         first = next((value for value in column if value is not None), None)
         return isinstance(first, list | tuple) or getattr(first, "ndim", 0) == 1
 
-    def native(self, column: Any, name: str) -> Any:
+    @staticmethod
+    def native(column: Any, name: str) -> Any:
         if importlib.util.find_spec("pyarrow") is None:
             raise WalkError(
-                "tables of pandas are released through pyarrow, which is not installed; pip install pyarrow"
+                "tables of pandas are read through pyarrow, which is not installed; pip install pyarrow"
             )
         import pyarrow as pa
 

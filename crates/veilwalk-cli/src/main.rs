@@ -39,6 +39,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Demo(command::demo::Args),
+    Prepare(command::prepare::Args),
     #[command(subcommand)]
     Chain(command::chain::Command),
     Guarantee(command::guarantee::Args),
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
     progress::listen();
     let outcome = match cli.command {
         Command::Demo(args) => command::demo::run(&args),
+        Command::Prepare(args) => command::prepare::run(&args),
         Command::Chain(args) => command::chain::run(&args),
         Command::Guarantee(args) => return finish(command::guarantee::run(&args)),
         Command::Analyze(args) => command::analyze::run(&args),

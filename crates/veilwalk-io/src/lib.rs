@@ -10,6 +10,7 @@
 //! - [`read_chain`] and [`write_chain`]: a chain as a square matrix, or as a table of transitions;
 //! - [`read_initial`]: where released walks start;
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
+//! - [`EventReader`]: events of persons, one at a time, also from logs of cases in XES;
 //! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
 //! - [`WalkRelease`]: releases whole files on all cores;
 //! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
@@ -47,7 +48,9 @@ mod choice_texts;
 #[cfg(feature = "arrow")]
 mod columns;
 mod compression;
+mod counted;
 mod early_sync;
+mod events;
 mod initial_file;
 mod lines;
 mod manifest;
@@ -56,6 +59,7 @@ mod model_file;
 mod number;
 mod output;
 mod own_columns;
+mod prepared;
 mod read_error;
 mod release;
 mod release_writer;
@@ -74,9 +78,10 @@ pub use chain_file::{
 #[cfg(feature = "arrow")]
 pub use columns::{
     IntegerStates, LEFT_OUT, NotAState, NotAStateValue, StateColumn, StateTypeError, WalkLists,
-    as_texts, is_text, keys_of, read_states,
+    as_texts, is_text, keys_of, plain_texts, read_states,
 };
 pub use compression::Compression;
+pub use events::{EventColumns, EventOptions, EventPlace, EventReader, EventRow};
 pub use initial_file::{read_initial, read_initial_from, write_initial};
 pub use manifest::{
     BlockPart, ChainPart, Counts, CoveragePart, FinishedRelease, GuaranteePart, Hashing, Manifest,
@@ -89,6 +94,7 @@ pub use model_file::{
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput, remove_unfinished_files};
 pub use own_columns::OwnColumns;
+pub use prepared::{ClockPart, Prepared};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
     Charge, Grouping, NewWalk, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage,
@@ -96,6 +102,6 @@ pub use release::{
 };
 pub use release_writer::ReleaseWriter;
 pub use verify::{VerifyError, check_release, count_release, verify_release};
-pub use walk_writer::WalkWriter;
+pub use walk_writer::{Labels, WalkWriter};
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
 pub use write_error::{WriteError, WriteErrorKind};

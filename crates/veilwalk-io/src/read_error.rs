@@ -221,6 +221,11 @@ pub enum ReadErrorKind {
     /// Text that is not a manifest.
     #[error("this is not the manifest of a release: {0}")]
     NotAManifest(String),
+    /// Text that does not say what walks were prepared with.
+    #[error(
+        "this does not say what the walks were prepared with: {0}; prepare them again, or remove the file"
+    )]
+    NotPrepared(String),
     /// A manifest of another version.
     #[error(
         "the manifest has format {0}; this version of veilwalk reads format {read}",
@@ -285,6 +290,14 @@ pub enum ReadErrorKind {
         key: String,
         /// What was found.
         found: &'static str,
+    },
+    /// A log of cases that is no whole one.
+    #[error(
+        "this is not a whole XES log: {problem}; export it again, or download it again, and give the whole file"
+    )]
+    Xes {
+        /// What is wrong.
+        problem: String,
     },
     /// Compressed data that cannot be unpacked.
     #[error(

@@ -29,7 +29,7 @@ fn of(column: &str, why: &str) -> PyErr {
     WalkError::new_err(format!("column {column:?}: {why}"))
 }
 
-fn chunked(array: AnyArray) -> PyResult<(Vec<ArrayRef>, Arc<Field>)> {
+pub(crate) fn chunked(array: AnyArray) -> PyResult<(Vec<ArrayRef>, Arc<Field>)> {
     let unreadable = |error: PyErr| {
         WalkError::new_err(format!("a column cannot be read through Arrow's C interface: {error}"))
     };
@@ -157,7 +157,7 @@ pub(crate) fn known_rows<'py>(
     Ok((!known.iter().all(|&known| known)).then(|| PyArray1::from_vec(py, known)))
 }
 
-fn one_chunk(array: ArrayRef, name: &str) -> PyResult<PyChunkedArray> {
+pub(crate) fn one_chunk(array: ArrayRef, name: &str) -> PyResult<PyChunkedArray> {
     let field = Arc::new(Field::new(name, array.data_type().clone(), true));
     PyChunkedArray::try_new(vec![array], field)
 }

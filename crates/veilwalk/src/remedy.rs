@@ -34,6 +34,20 @@ pub enum Remedy {
     StateColumn,
     /// Say which columns are carried over into the release.
     KeepColumns,
+    /// Say which column holds whose event it is.
+    PersonColumn,
+    /// Say which column holds the times of events.
+    TimeColumn,
+    /// Say which column holds latitudes.
+    LatitudeColumn,
+    /// Say which column holds longitudes.
+    LongitudeColumn,
+    /// Cells of a map as states.
+    Cells,
+    /// Allow more states.
+    MaxStates,
+    /// The time zone of days and of times without one.
+    TimeZone,
     /// The promise that the rows of each walk stand together.
     Grouped,
     /// A radius.
@@ -92,6 +106,13 @@ impl Remedy {
             Self::TrajectoryColumn => "WalkOptions::trajectory_column",
             Self::StateColumn => "WalkOptions::state_column",
             Self::KeepColumns => "WalkOptions::keep",
+            Self::PersonColumn => "EventOptions::person_column",
+            Self::TimeColumn => "EventOptions::time_column",
+            Self::LatitudeColumn => "EventPlace::Position",
+            Self::LongitudeColumn => "EventPlace::Position",
+            Self::Cells => "Places::Cells",
+            Self::MaxStates => "Limits::states",
+            Self::TimeZone => "Settings::zone",
             Self::Grouped => "the promise that they are",
             Self::Radius => "Unit::Radius",
             Self::Substitutions => "Unit::Substitutions",

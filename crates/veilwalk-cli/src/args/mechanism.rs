@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -13,7 +13,7 @@ use veilwalk::mechanism::{
     UnknownName,
 };
 use veilwalk::{Chain, Distance, Model, Preset, Promise, Rule, Start};
-use veilwalk_io::MechanismFile;
+use veilwalk_io::{MechanismFile, Prepared};
 
 use super::observation::ObservationArgs;
 use super::{Input, count};
@@ -79,12 +79,17 @@ pub(crate) struct MechanismArgs {
     ///
     /// That is a promise for as many --substitutions as the stay has states. A stay begins when somebody comes and
     /// is over when they leave.
-    #[arg(long, value_name = "SPAN", requires = "every")]
+    #[arg(long, value_name = "SPAN")]
     visit: Option<Span>,
 
-    /// How long it is from one state of a walk to the next, such as 5m, for --visit
+    /// How long it is from one state of a walk to the next, such as 5m, for --visit. Walks that `veilwalk prepare`
+    /// has put on a clock say so themselves
     #[arg(long, value_name = "SPAN", requires = "visit")]
     every: Option<Span>,
+
+    /// What the walks that are released say of that.
+    #[arg(skip)]
+    prepared_every: OnceLock<Span>,
 
     /// Override the distance: directed, symmetric, hamming, cell or cell-symmetric
     #[arg(long, value_name = "NAME")]
@@ -216,6 +221,12 @@ impl MechanismArgs {
 
     /// What is protected, as far as flags say.
     fn unit(&self) -> Result<Option<Unit>> {
+        if let (Some(stay), None) = (self.visit, self.visit()) {
+            bail!(
+                "--visit {stay}: how many states that is depends on how far apart they are; give --every, such as \
+                 --every 5m (walks that `veilwalk prepare --every` made say it themselves to `privatize`)"
+            );
+        }
         if let Some(visit) = self.visit() {
             let Some(count) = visit.substitutions() else {
                 bail!("--visit {}: that is more states than can be counted", visit.stay);
@@ -227,8 +238,29 @@ impl MechanismArgs {
 
     /// The stay that is protected, if that is how it was said.
     pub(crate) fn visit(&self) -> Option<Visit> {
-        let (stay, every) = self.visit.zip(self.every)?;
+        let every = self.every.or(self.prepared_every.get().copied());
+        let (stay, every) = self.visit.zip(every)?;
         Some(Visit { stay, every })
+    }
+
+    /// Lets walks say how far apart their states are, if they were put on a clock and it matters.
+    pub(crate) fn look_at_walks(&self, walks: &Path) -> Result<()> {
+        if self.visit.is_none() {
+            return Ok(());
+        }
+        let Some(clock) = Prepared::read_for(walks)?.and_then(|prepared| prepared.clock) else {
+            return Ok(());
+        };
+        let path = Prepared::path_for(walks);
+        let shown = path.display();
+        let every: Span = clock.every.parse().map_err(|error| anyhow!("{shown}: {error}"))?;
+        if let Some(given) = self.every.filter(|given| *given != every) {
+            bail!(
+                "{shown}: the walks have a state every {every}, and --every says {given}; leave the flag out"
+            );
+        }
+        let _ = self.prepared_every.set(every);
+        Ok(())
     }
 }
 

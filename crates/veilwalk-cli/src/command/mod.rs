@@ -9,6 +9,7 @@ pub(crate) mod demo;
 pub(crate) mod guarantee;
 pub(crate) mod kernel;
 pub(crate) mod ledger;
+pub(crate) mod prepare;
 pub(crate) mod privatize;
 pub(crate) mod reproduce;
 pub(crate) mod score;

@@ -25,6 +25,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 pub(crate) use rows::Rows;
+pub use rows::plain_texts;
 pub use state_column::{
     IntegerStates, LEFT_OUT, NotAState, NotAStateValue, StateColumn, StateTypeError, as_texts,
     is_text, keys_of, read_states,
@@ -33,7 +34,7 @@ pub use walk_lists::WalkLists;
 pub(crate) use write::{ColumnFormat, ColumnRows, ColumnSink, arrow_error};
 
 use crate::read_error::{Place, ReadError, ReadErrorKind};
-use crate::walks::{ColumnRole, Shape, WalkFormat, WalkOptions, find_columns};
+use crate::walks::{ColumnRole, Shape, WalkFormat, Wanted};
 
 /// The columns that are read, in the order of their roles: trajectory, state, then those kept.
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ impl<R: Read> ColumnReader<R> {
     pub(crate) fn open(
         path: &Path,
         format: WalkFormat,
-        options: &WalkOptions,
+        wanted: &Wanted,
     ) -> Result<Self, ReadError> {
         let name = path.display().to_string();
         let open = || {
@@ -93,21 +94,21 @@ impl<R: Read> ColumnReader<R> {
         };
         let garbled = |error: String| not_columnar(&name, format, error);
         if format == WalkFormat::Parquet {
-            return Self::open_parquet(open()?, &name, options);
+            return Self::open_parquet(open()?, &name, wanted);
         }
         let reader = FileReader::try_new(BufReader::new(open()?), None)
             .map_err(|error| garbled(error.to_string()))?;
-        let (columns, _) = choose(&name, format, &reader.schema(), options)?;
+        let (columns, _) = choose(&name, format, &reader.schema(), wanted)?;
         Ok(Self::new(columns, Decoder::File(reader)))
     }
 
     #[cfg(feature = "parquet")]
-    fn open_parquet(file: File, name: &str, options: &WalkOptions) -> Result<Self, ReadError> {
+    fn open_parquet(file: File, name: &str, wanted: &Wanted) -> Result<Self, ReadError> {
         let format = WalkFormat::Parquet;
         let garbled = |error: String| not_columnar(name, format, error);
         let builder = ParquetRecordBatchReaderBuilder::try_new(file)
             .map_err(|error| garbled(error.to_string()))?;
-        let (mut columns, places) = choose(name, format, builder.schema(), options)?;
+        let (mut columns, places) = choose(name, format, builder.schema(), wanted)?;
         // The reader gives the columns in the order of the file.
         let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
         let mut order = places.clone();
@@ -123,16 +124,16 @@ impl<R: Read> ColumnReader<R> {
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn open_parquet(_: File, name: &str, _: &WalkOptions) -> Result<Self, ReadError> {
+    fn open_parquet(_: File, name: &str, _: &Wanted) -> Result<Self, ReadError> {
         Err(WalkFormat::Parquet.not_built_in(name))
     }
 
     /// Reads a stream of Arrow.
-    pub(crate) fn stream(input: R, name: &str, options: &WalkOptions) -> Result<Self, ReadError> {
+    pub(crate) fn stream(input: R, name: &str, wanted: &Wanted) -> Result<Self, ReadError> {
         let format = WalkFormat::ArrowStream;
         let reader = StreamReader::try_new(BufReader::new(input), None)
             .map_err(|error| not_columnar(name, format, error.to_string()))?;
-        let (columns, _) = choose(name, format, &reader.schema(), options)?;
+        let (columns, _) = choose(name, format, &reader.schema(), wanted)?;
         Ok(Self::new(columns, Decoder::Stream(reader)))
     }
 
@@ -200,17 +201,17 @@ pub(crate) fn decode_error(file: &str, format: WalkFormat, error: ArrowError) ->
     not_columnar(file, format, error.to_string())
 }
 
-/// Finds the columns of the options, and checks their types. Also gives their places in the schema.
+/// Finds the wanted columns, and checks their types. Also gives their places in the schema.
 fn choose(
     file: &str,
     format: WalkFormat,
     schema: &SchemaRef,
-    options: &WalkOptions,
+    wanted: &Wanted,
 ) -> Result<(Columns, Vec<usize>), ReadError> {
     let fail = |kind| ReadError::new(file, None, kind);
-    options.check().map_err(fail)?;
+    wanted.check().map_err(fail)?;
     let header: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let places = find_columns(options, &header).map_err(fail)?;
+    let places = wanted.find_in(&header).map_err(fail)?;
     let fields: Vec<FieldRef> = places.iter().map(|&at| schema.fields()[at].clone()).collect();
     let refuse = |field: &Field, role, expected| {
         fail(ReadErrorKind::ColumnType {
@@ -220,19 +221,31 @@ fn choose(
             expected,
         })
     };
-    if !is_text(fields[0].data_type()) {
-        let expected = "a string, a dictionary of strings or a whole number";
-        return Err(refuse(&fields[0], ColumnRole::Trajectory, expected));
-    }
-    let shape = match fields[1].data_type() {
-        kind if is_text(kind) => Shape::Long,
-        kind if WalkLists::value_type(kind).is_some_and(is_text) => Shape::Lists,
-        _ => {
-            let expected =
-                "a string, a dictionary of strings, a whole number, or a list of one of these";
-            return Err(refuse(&fields[1], ColumnRole::State, expected));
+    let mut shape = Shape::Long;
+    for (field, (role, _)) in fields.iter().zip(wanted.iter()) {
+        let text = is_text(field.data_type());
+        match role {
+            ColumnRole::Trajectory | ColumnRole::Person if !text => {
+                let expected = "a string, a dictionary of strings or a whole number";
+                return Err(refuse(field, role, expected));
+            }
+            ColumnRole::State if !text => {
+                let listed = WalkLists::value_type(field.data_type()).is_some_and(is_text);
+                if !listed || wanted.role(0) == ColumnRole::Person {
+                    let expected = match wanted.role(0) {
+                        ColumnRole::Person => "a string, a dictionary of strings or a whole number",
+                        _ => {
+                            "a string, a dictionary of strings, a whole number, or a list of one \
+                             of these"
+                        }
+                    };
+                    return Err(refuse(field, role, expected));
+                }
+                shape = Shape::Lists;
+            }
+            _ => {}
         }
-    };
+    }
     let file = file.to_owned();
     let columns = Columns { file, format, fields, shape, header, places: places.clone() };
     Ok((columns, places))

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, StringArray};
+use arrow_array::{Array, ArrayRef, StringArray, make_array};
 use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType};
@@ -24,12 +24,13 @@ pub(crate) struct Rows<R: Read> {
     ends: Vec<usize>,
 }
 
-/// A part whose names and states are plain strings.
+/// A part whose values are plain strings.
 struct PartTexts {
     part: ColumnPart,
     names: StringArray,
     states: StringArray,
     lists: WalkLists,
+    kept: Vec<StringArray>,
 }
 
 impl<R: Read> Rows<R> {
@@ -46,7 +47,7 @@ impl<R: Read> Rows<R> {
                 self.part = Some(PartTexts::new(&self.reader.columns, part)?);
                 (self.row, self.state) = (0, 0);
             }
-            let Some(PartTexts { part, names, states, lists }) = &self.part else {
+            let Some(PartTexts { part, names, states, lists, kept }) = &self.part else {
                 return Ok(None);
             };
             let columns = &self.reader.columns;
@@ -70,10 +71,8 @@ impl<R: Read> Rows<R> {
                 self.text.push_str(value);
                 self.ends.push(self.text.len());
             }
-            for column in &part.batch.columns()[2..] {
-                let value = shown(column.as_ref(), at);
-                let value = value.map_err(|e| decode_error(&columns.file, columns.format, e))?;
-                self.text.push_str(&value);
+            for column in kept {
+                self.text.push_str(column.value(at));
                 self.ends.push(self.text.len());
             }
             return Ok(Some(Record { line: row, text: &self.text, ends: &self.ends, gap: 0 }));
@@ -84,14 +83,36 @@ impl<R: Read> Rows<R> {
 impl PartTexts {
     fn new(columns: &Columns, part: ColumnPart) -> Result<Self, ReadError> {
         let (names, lists) = columns.take_apart(&part)?;
-        let states = cast(&lists.values, &DataType::Utf8)
-            .map_err(|error| decode_error(&columns.file, columns.format, error))?;
-        Ok(Self { part, names, states: states.as_string().clone(), lists })
+        let fail = |error| decode_error(&columns.file, columns.format, error);
+        let states = plain_texts(&lists.values).map_err(fail)?;
+        let kept = part.batch.columns()[2..].iter().map(|column| shown(column.as_ref()));
+        let kept = kept.collect::<Result<_, _>>().map_err(fail)?;
+        Ok(Self { part, names, states, lists, kept })
     }
 }
 
-/// A value as text; nothing if there is none.
-fn shown(column: &dyn Array, at: usize) -> Result<String, ArrowError> {
+/// Names, labels, numbers and times as texts, row by row. A time with the name of a zone is shown in UTC.
+///
+/// # Errors
+///
+/// If they cannot be.
+pub fn plain_texts(column: &ArrayRef) -> Result<StringArray, ArrowError> {
+    let shown = match column.data_type() {
+        // Such a time counts from 1970 in UTC, whatever its zone is called.
+        DataType::Timestamp(unit, Some(_)) => {
+            let kind = DataType::Timestamp(*unit, Some("+00:00".into()));
+            let in_utc = make_array(column.to_data().into_builder().data_type(kind).build()?);
+            cast(&in_utc, &DataType::Utf8)?
+        }
+        _ => cast(column, &DataType::Utf8)?,
+    };
+    Ok(shown.as_string().clone())
+}
+
+/// Values as texts; an empty one if there is none.
+fn shown(column: &dyn Array) -> Result<StringArray, ArrowError> {
     let options = FormatOptions::default().with_null("");
-    ArrayFormatter::try_new(column, &options)?.value(at).try_to_string()
+    let formatter = ArrayFormatter::try_new(column, &options)?;
+    let texts = (0..column.len()).map(|at| formatter.value(at).try_to_string());
+    texts.map(|text| text.map(Some)).collect()
 }

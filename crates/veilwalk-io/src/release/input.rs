@@ -1,14 +1,15 @@
 //! Walks as they are read for a release: parts that can be parsed on any thread.
 
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use super::text_blocks::{Cutter, Records, TextBlock};
 #[cfg(feature = "arrow")]
 use crate::columns::{ColumnPart, ColumnReader, Columns};
 use crate::compression::{Compression, Peeked, Unpacked};
+use crate::counted::{Counted, size_of_file};
 use crate::read_error::{ReadError, ReadErrorKind};
 #[cfg(feature = "arrow")]
 use crate::walks::Shape;
@@ -120,20 +121,6 @@ impl Parts {
     }
 }
 
-/// Input whose bytes are counted.
-pub(super) struct Counted {
-    input: Bytes,
-    read: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        self.read.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-}
-
 impl WalkInput {
     /// Text is cut into blocks of about this many bytes.
     pub(super) const BLOCK: usize = 1 << 18;
@@ -147,8 +134,7 @@ impl WalkInput {
     pub fn open(path: &Path, options: WalkOptions) -> Result<Self, ReadError> {
         let (read, mut size) = (Arc::default(), None);
         let reader = WalkReader::open_as(path, options, |file| {
-            let there = file.metadata().ok().filter(std::fs::Metadata::is_file);
-            size = there.map(|there| there.len());
+            size = size_of_file(&file);
             Counted { input: Box::new(file), read: Arc::clone(&read) }
         })?;
         Ok(Self { size, ..Self::of_reader(reader, read, Self::BLOCK) })

@@ -8,6 +8,7 @@
 mod format;
 mod ndjson;
 mod options;
+mod wanted;
 
 use std::fs::File;
 use std::io::Read;
@@ -25,6 +26,7 @@ use ndjson::Objects;
 pub(crate) use format::Shape;
 pub use format::WalkFormat;
 pub use options::{ColumnRole, WalkOptions};
+pub(crate) use wanted::Wanted;
 
 /// Reads walks row by row.
 ///
@@ -46,8 +48,9 @@ pub use options::{ColumnRole, WalkOptions};
 /// ```
 pub struct WalkReader<R: Read> {
     source: Source<R>,
-    /// The columns in the order of the roles: trajectory, state, then those kept.
+    /// The places of the wanted columns.
     columns: Vec<usize>,
+    wanted: Wanted,
     options: WalkOptions,
     name: String,
 }
@@ -91,20 +94,33 @@ impl<R: Read> WalkReader<R> {
     /// Opens a file, and reads it as this input.
     pub(crate) fn open_as(
         path: &Path,
+        options: WalkOptions,
+        input: impl FnOnce(File) -> R,
+    ) -> Result<Self, ReadError> {
+        let wanted = Wanted::from(&options);
+        Self::open_wanted(path, options, wanted, input)
+    }
+
+    /// The same for any columns, whose rows [`WalkReader::next_record`] gives.
+    pub(crate) fn open_wanted(
+        path: &Path,
         mut options: WalkOptions,
+        wanted: Wanted,
         input: impl FnOnce(File) -> R,
     ) -> Result<Self, ReadError> {
         options.format = WalkFormat::of_file(path, options.format);
         match options.format {
             #[cfg(feature = "arrow")]
             Some(format @ (WalkFormat::Parquet | WalkFormat::ArrowFile)) => {
-                Ok(Self::from_columns(ColumnReader::open(path, format, &options)?, options))
+                let reader = ColumnReader::open(path, format, &wanted)?;
+                Ok(Self::from_columns(reader, options, wanted))
             }
             _ => {
                 let name = path.display().to_string();
                 let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
                 let file = File::open(path).map_err(fail)?;
-                Self::start(input(file), &name, options, Compression::from_path(path))
+                let compression = Compression::from_path(path);
+                Self::start_wanted(input(file), &name, options, wanted, compression)
             }
         }
     }
@@ -113,7 +129,19 @@ impl<R: Read> WalkReader<R> {
     pub(crate) fn start(
         input: R,
         name: &str,
+        options: WalkOptions,
+        expected: Compression,
+    ) -> Result<Self, ReadError> {
+        let wanted = Wanted::from(&options);
+        Self::start_wanted(input, name, options, wanted, expected)
+    }
+
+    /// The same for any columns, whose rows [`WalkReader::next_record`] gives.
+    pub(crate) fn start_wanted(
+        input: R,
+        name: &str,
         mut options: WalkOptions,
+        wanted: Wanted,
         expected: Compression,
     ) -> Result<Self, ReadError> {
         let fail = |error| ReadError::new(name, None, ReadErrorKind::from_io(error));
@@ -123,8 +151,8 @@ impl<R: Read> WalkReader<R> {
         match options.format {
             #[cfg(feature = "arrow")]
             Some(WalkFormat::ArrowStream) => {
-                let reader = ColumnReader::stream(input, name, &options)?;
-                Ok(Self::from_columns(reader, options))
+                let reader = ColumnReader::stream(input, name, &wanted)?;
+                Ok(Self::from_columns(reader, options, wanted))
             }
             #[cfg(not(feature = "arrow"))]
             Some(format) if !format.is_text() => Err(format.not_built_in(name)),
@@ -132,20 +160,24 @@ impl<R: Read> WalkReader<R> {
             _ => {
                 let mut lines = Lines::new(input, name);
                 lines.expect_compression(expected)?;
-                Self::from_lines(lines, options)
+                Self::from_lines(lines, options, wanted)
             }
         }
     }
 
     #[cfg(feature = "arrow")]
-    fn from_columns(reader: ColumnReader<Peeked<R>>, options: WalkOptions) -> Self {
+    fn from_columns(reader: ColumnReader<Peeked<R>>, options: WalkOptions, wanted: Wanted) -> Self {
         let name = reader.columns.file.clone();
-        let columns = (0..options.columns().count()).collect();
-        Self { source: Source::Columns(Rows::new(reader)), columns, options, name }
+        let columns = (0..wanted.len()).collect();
+        Self { source: Source::Columns(Rows::new(reader)), columns, wanted, options, name }
     }
 
-    fn from_lines(mut lines: Lines<Peeked<R>>, options: WalkOptions) -> Result<Self, ReadError> {
-        options.check().map_err(|kind| lines.error(kind))?;
+    fn from_lines(
+        mut lines: Lines<Peeked<R>>,
+        options: WalkOptions,
+        wanted: Wanted,
+    ) -> Result<Self, ReadError> {
+        wanted.check().map_err(|kind| lines.error(kind))?;
         let name = lines.name().to_owned();
         let format = match options.format {
             Some(format) => format,
@@ -153,20 +185,25 @@ impl<R: Read> WalkReader<R> {
         };
         let (source, columns) = match format {
             WalkFormat::Csv | WalkFormat::Tsv => {
-                let table = Table::new(lines, "trajectory,state")?;
-                let columns = find_columns(&options, table.header())
+                let expected = match wanted.role(0) {
+                    ColumnRole::Person => "person,time,state",
+                    _ => "trajectory,state",
+                };
+                let table = Table::new(lines, expected)?;
+                let columns = wanted
+                    .find_in(table.header())
                     .map_err(|kind| table.lines().error_at(table.header_line(), kind))?;
                 (Source::Table(table), columns)
             }
-            _ => (Source::objects(lines, &options), (0..options.columns().count()).collect()),
+            _ => (Source::objects(lines, &wanted), (0..wanted.len()).collect()),
         };
-        Ok(Self { source, columns, options, name })
+        Ok(Self { source, columns, wanted, options, name })
     }
 
     /// What has been found out, and what is left to read, for reading parts of it on their own.
     pub(crate) fn into_unread(self) -> Unread<R> {
         let format = self.format();
-        let Self { source, columns, options, name } = self;
+        let Self { source, columns, options, name, .. } = self;
         let (header, header_line, rest) = match source {
             #[cfg(feature = "arrow")]
             Source::Columns(rows) => return Unread::Columns(rows.reader),
@@ -181,16 +218,18 @@ impl<R: Read> WalkReader<R> {
     /// Reads whole lines from the middle of a file, of which the first has this number.
     pub(crate) fn within(layout: &Layout, input: R, first_line: u64) -> Self {
         let lines = Lines::from_line(unpeeked(input), &layout.name, first_line);
+        let wanted = Wanted::from(&layout.options);
         let source = match layout.delimiter() {
             Some(delimiter) => {
                 let header = layout.header.clone();
                 Source::Table(Table::within(lines, delimiter, header, layout.header_line))
             }
-            None => Source::objects(lines, &layout.options),
+            None => Source::objects(lines, &wanted),
         };
         Self {
             source,
             columns: layout.columns.clone(),
+            wanted,
             options: layout.options.clone(),
             name: layout.name.clone(),
         }
@@ -256,6 +295,25 @@ impl<R: Read> WalkReader<R> {
     /// If the line is not as the format and the options say. Reading on after an error is not
     /// meaningful.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, ReadError> {
+        let Some(record) = self.next_record()? else {
+            return Ok(None);
+        };
+        Ok(Some(Row {
+            line: record.record.line,
+            place: record.place,
+            trajectory: record.get(0),
+            state: record.get(1),
+            kept: Kept { record: record.record, columns: record.columns[2..].iter() },
+        }))
+    }
+
+    /// How many columns are wanted.
+    pub(crate) fn wanted_columns(&self) -> usize {
+        self.wanted.len()
+    }
+
+    /// The wanted values of the next row, of which none but a kept one is empty.
+    pub(crate) fn next_record(&mut self) -> Result<Option<WantedRecord<'_>>, ReadError> {
         let place: fn(u64) -> Place = match &self.source {
             #[cfg(feature = "arrow")]
             Source::Columns(_) => Place::Row,
@@ -276,29 +334,36 @@ impl<R: Read> WalkReader<R> {
         let Some(record) = record else {
             return Ok(None);
         };
-        let row = Row {
-            line: record.line,
-            place: place(record.line),
-            trajectory: record.get(self.columns[0]),
-            state: record.get(self.columns[1]),
-            kept: Kept { record, columns: self.columns[2..].iter() },
-        };
-        let (trajectory, state) = (&self.options.trajectory_column, &self.options.state_column);
-        for (field, column) in [(row.trajectory, trajectory), (row.state, state)] {
-            if field.is_empty() {
-                let column = column.clone();
+        let record = WantedRecord { record, columns: &self.columns, place: place(record.line) };
+        for (at, (role, column)) in self.wanted.iter().enumerate() {
+            if role != ColumnRole::Kept && record.get(at).is_empty() {
+                let column = column.to_owned();
                 let kind = ReadErrorKind::EmptyField { column };
-                return Err(ReadError::at(&self.name, row.place, kind));
+                return Err(ReadError::at(&self.name, record.place, kind));
             }
         }
-        Ok(Some(row))
+        Ok(Some(record))
+    }
+}
+
+/// The wanted values of a row.
+#[derive(Clone, Copy)]
+pub(crate) struct WantedRecord<'a> {
+    record: Record<'a>,
+    columns: &'a [usize],
+    pub(crate) place: Place,
+}
+
+impl<'a> WantedRecord<'a> {
+    /// The value of the wanted column at this place.
+    pub(crate) fn get(&self, at: usize) -> &'a str {
+        self.record.get(self.columns[at])
     }
 }
 
 impl<R: Read> Source<R> {
-    fn objects(lines: Lines<Peeked<R>>, options: &WalkOptions) -> Self {
-        let names = options.columns().map(|(_, name)| name.to_owned()).collect();
-        Self::Objects { lines, objects: Objects::new(names) }
+    fn objects(lines: Lines<Peeked<R>>, wanted: &Wanted) -> Self {
+        Self::Objects { lines, objects: Objects::new(wanted.clone()) }
     }
 }
 
@@ -330,30 +395,6 @@ impl Layout {
             _ => None,
         }
     }
-}
-
-/// The places in a header of the columns that the options ask for.
-pub(crate) fn find_columns(
-    options: &WalkOptions,
-    header: &[String],
-) -> Result<Vec<usize>, ReadErrorKind> {
-    let find = |(role, name): (ColumnRole, &str)| {
-        let mut places = (0..header.len()).filter(|&place| header[place].trim() == name.trim());
-        match (places.next(), places.next()) {
-            (Some(only), None) => Ok(only),
-            (Some(first), Some(second)) => Err(ReadErrorKind::DuplicateColumn {
-                label: name.to_owned(),
-                first: first + 1,
-                second: second + 1,
-            }),
-            (None, _) => Err(ReadErrorKind::MissingColumn {
-                column: name.to_owned(),
-                role,
-                found: header.to_vec(),
-            }),
-        }
-    };
-    options.columns().map(find).collect()
 }
 
 impl<R: Read> std::fmt::Debug for WalkReader<R> {

@@ -8,13 +8,13 @@ use std::fmt;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::ColumnRole;
+use super::{ColumnRole, Wanted};
 use crate::read_error::ReadErrorKind;
 use crate::table::Record;
 
 /// The wanted values of the current line.
 pub(super) struct Objects {
-    names: Vec<String>,
+    wanted: Wanted,
     values: Values,
 }
 
@@ -31,15 +31,15 @@ struct Values {
 }
 
 impl Objects {
-    pub(super) fn new(names: Vec<String>) -> Self {
-        Self { names, values: Values::default() }
+    pub(super) fn new(wanted: Wanted) -> Self {
+        Self { wanted, values: Values::default() }
     }
 
     pub(super) fn read(&mut self, line: &str, number: u64) -> Result<Record<'_>, ReadErrorKind> {
-        let Self { names, values } = self;
-        values.clear(names.len());
+        let Self { wanted, values } = self;
+        values.clear(wanted.len());
         let mut parser = serde_json::Deserializer::from_str(line.trim_end());
-        Object { names, values }
+        Object { wanted, values }
             .deserialize(&mut parser)
             .and_then(|()| parser.end())
             .map_err(|error| json_error(&error))?;
@@ -47,7 +47,7 @@ impl Objects {
             return Err(problem);
         }
         if let Some(missing) = values.places.iter().position(Option::is_none) {
-            return Err(missing_key(names, missing, line));
+            return Err(missing_key(wanted, missing, line));
         }
         values.arrange();
         Ok(Record { line: number, text: &values.text, ends: &values.ends, gap: 0 })
@@ -86,23 +86,19 @@ fn json_error(error: &serde_json::Error) -> ReadErrorKind {
     ReadErrorKind::Json { column: error.column().max(1), problem: problem.to_owned() }
 }
 
-fn missing_key(names: &[String], missing: usize, line: &str) -> ReadErrorKind {
+fn missing_key(wanted: &Wanted, missing: usize, line: &str) -> ReadErrorKind {
     let object: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(line).unwrap_or_default();
     ReadErrorKind::MissingColumn {
-        column: names[missing].clone(),
-        role: match missing {
-            0 => ColumnRole::Trajectory,
-            1 => ColumnRole::State,
-            _ => ColumnRole::Kept,
-        },
+        column: wanted.name(missing).to_owned(),
+        role: wanted.role(missing),
         found: object.into_iter().map(|(key, _)| key).collect(),
     }
 }
 
 /// Reads an object, keeping the values under the wanted names.
 struct Object<'a> {
-    names: &'a [String],
+    wanted: &'a Wanted,
     values: &'a mut Values,
 }
 
@@ -122,20 +118,21 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { names, values } = self;
-        while let Some(wanted) = map.next_key_seed(Key(names))? {
-            let Some(place) = wanted else {
+        let Self { wanted, values } = self;
+        while let Some(place) = map.next_key_seed(Key(wanted))? {
+            let Some(place) = place else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
             let start = values.found.len();
-            if let Some(found) = map.next_value_seed(Cell(&mut values.found))? {
-                let key = names[place].clone();
+            let cell = Cell { out: &mut values.found, numbers: Numbers::of(wanted.role(place)) };
+            if let Some(found) = map.next_value_seed(cell)? {
+                let key = wanted.name(place).to_owned();
                 values.note(ReadErrorKind::JsonType { key, found });
             }
             let end = values.found.len();
             if values.places[place].replace((start, end)).is_some() {
-                let key = names[place].clone();
+                let key = wanted.name(place).to_owned();
                 values.note(ReadErrorKind::JsonKeyTwice { key });
             }
         }
@@ -144,7 +141,7 @@ impl<'de> Visitor<'de> for Object<'_> {
 }
 
 /// Reads a key, and gives its place among the wanted names.
-struct Key<'a>(&'a [String]);
+struct Key<'a>(&'a Wanted);
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {
     type Value = Option<usize>;
@@ -162,12 +159,33 @@ impl Visitor<'_> for Key<'_> {
     }
 
     fn visit_str<E: de::Error>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(self.0.iter().position(|name| name == key))
+        Ok(self.0.iter().position(|(_, name)| name == key))
     }
 }
 
-/// Reads a string or a whole number into a buffer; of anything else, gives what it is.
-struct Cell<'a>(&'a mut String);
+/// Reads a string or a number into a buffer; of anything else, gives what it is.
+struct Cell<'a> {
+    out: &'a mut String,
+    numbers: Numbers,
+}
+
+/// Which numbers a value may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    /// What names something is never a fraction.
+    Whole,
+    /// What measures something may be.
+    Any,
+}
+
+impl Numbers {
+    fn of(role: ColumnRole) -> Self {
+        match role {
+            ColumnRole::Time | ColumnRole::Latitude | ColumnRole::Longitude => Self::Any,
+            _ => Self::Whole,
+        }
+    }
+}
 
 type Refused = Option<&'static str>;
 
@@ -183,25 +201,29 @@ impl<'de> Visitor<'de> for Cell<'_> {
     type Value = Refused;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string or a whole number")
+        f.write_str("a string or a number")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Refused, E> {
-        self.0.push_str(text);
+        self.out.push_str(text);
         Ok(None)
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<Refused, E> {
-        self.0.push_str(itoa::Buffer::new().format(number));
+        self.out.push_str(itoa::Buffer::new().format(number));
         Ok(None)
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Refused, E> {
-        self.0.push_str(itoa::Buffer::new().format(number));
+        self.out.push_str(itoa::Buffer::new().format(number));
         Ok(None)
     }
 
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Refused, E> {
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Refused, E> {
+        if self.numbers == Numbers::Any {
+            self.out.push_str(&number.to_string());
+            return Ok(None);
+        }
         Ok(Some("a number with a fraction, an exponent or over 64 bits"))
     }
 

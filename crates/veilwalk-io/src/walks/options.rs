@@ -1,12 +1,10 @@
 //! Which columns of a file of walks are read, and as what.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use veilwalk::error::Remedy;
 
 use super::WalkFormat;
-use crate::read_error::ReadErrorKind;
 
 /// What to read from a file of walks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,34 +32,7 @@ impl Default for WalkOptions {
     }
 }
 
-impl WalkOptions {
-    /// The columns with their roles: trajectory, state, then those kept.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = (ColumnRole, &str)> {
-        let first = [
-            (ColumnRole::Trajectory, self.trajectory_column.as_str()),
-            (ColumnRole::State, self.state_column.as_str()),
-        ];
-        let kept = self.keep.iter().map(|c| (ColumnRole::Kept, c.as_str()));
-        first.into_iter().chain(kept)
-    }
-
-    /// Refuses a column with two roles, so that no release can hold the states it hides.
-    pub(crate) fn check(&self) -> Result<(), ReadErrorKind> {
-        let mut roles = HashMap::new();
-        for (second, column) in self.columns() {
-            if let Some(first) = roles.insert(column.trim(), second) {
-                return Err(ReadErrorKind::ColumnTwice {
-                    column: column.to_owned(),
-                    first,
-                    second,
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What a column of a file of walks is read as.
+/// What a column of a file of walks or of events is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColumnRole {
@@ -71,6 +42,14 @@ pub enum ColumnRole {
     State,
     /// A value carried over into the release.
     Kept,
+    /// Whose event it is.
+    Person,
+    /// When an event was.
+    Time,
+    /// How far north or south of the equator an event was.
+    Latitude,
+    /// How far east or west of Greenwich an event was.
+    Longitude,
 }
 
 impl ColumnRole {
@@ -81,6 +60,10 @@ impl ColumnRole {
             Self::Trajectory => Remedy::TrajectoryColumn,
             Self::State => Remedy::StateColumn,
             Self::Kept => Remedy::KeepColumns,
+            Self::Person => Remedy::PersonColumn,
+            Self::Time => Remedy::TimeColumn,
+            Self::Latitude => Remedy::LatitudeColumn,
+            Self::Longitude => Remedy::LongitudeColumn,
         }
     }
 }
@@ -91,6 +74,10 @@ impl fmt::Display for ColumnRole {
             Self::Trajectory => "the trajectory",
             Self::State => "the state",
             Self::Kept => "a kept value",
+            Self::Person => "the person",
+            Self::Time => "the time",
+            Self::Latitude => "the latitude",
+            Self::Longitude => "the longitude",
         })
     }
 }

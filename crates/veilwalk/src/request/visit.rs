@@ -42,6 +42,14 @@ impl FromStr for Span {
     }
 }
 
+impl Span {
+    /// How many seconds it is: one or more.
+    #[must_use]
+    pub fn seconds(self) -> u64 {
+        self.seconds
+    }
+}
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = |(size, _): &&(u64, char)| self.seconds.is_multiple_of(*size);

@@ -156,6 +156,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(output) = args.output.as_ref().filter(|_| args.writes_to_file()) {
         args::settle_output(output, Written::Release, &args.inputs())?;
     }
+    if args.walks != "-" {
+        args.release.mechanism.look_at_walks(Path::new(&args.walks))?;
+    }
     let asked = args.release.asked()?.starting(start);
     let length = asked.request.block;
     let promise = asked.request.promise;

@@ -1,0 +1,78 @@
+//! Reading events, each with its file and line if there is something wrong with it.
+
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use anyhow::{Error, Result, anyhow};
+use veilwalk_io::{EventColumns, EventOptions, EventPlace, EventReader, ReadError};
+use veilwalk_prepare::{AddError, Event, EventAt, Preparation, Settings, Sorted};
+
+use super::Args;
+use crate::progress;
+
+impl Args {
+    /// Reads all events and puts them in order.
+    pub(super) fn read(&self, settings: Settings) -> Result<Sorted> {
+        let options = self.event_options();
+        if self.events == "-" {
+            let input = std::io::stdin().lock();
+            take_all(EventReader::new(input, "standard input", &options), settings)
+        } else {
+            take_all(EventReader::open(Path::new(&self.events), &options), settings)
+        }
+    }
+
+    fn event_options(&self) -> EventOptions {
+        let place = match self.cells {
+            None => EventColumns::State(self.state_column.clone()),
+            Some(_) => EventColumns::Position {
+                latitude: self.latitude_column.clone(),
+                longitude: self.longitude_column.clone(),
+            },
+        };
+        EventOptions {
+            person_column: self.person_column.clone(),
+            time_column: self.time_column.clone(),
+            place,
+        }
+    }
+}
+
+fn take_all<R: Read>(
+    reader: Result<EventReader<R>, ReadError>,
+    settings: Settings,
+) -> Result<Sorted> {
+    /// So many events are read before the bar is looked at again.
+    const AT_ONCE: u32 = 1 << 12;
+    let mut reader = reader?;
+    let name = reader.name().to_owned();
+    let mut preparation = Preparation::new(settings);
+    progress::with_labelled_progress(|tell| {
+        let mut until_told = 0;
+        while let Some(row) = reader.next_event()? {
+            let at = match row.at {
+                EventPlace::State(label) => EventAt::State(label),
+                EventPlace::Position { latitude, longitude } => {
+                    EventAt::Position { latitude, longitude }
+                }
+            };
+            let event = Event { person: row.person, time: row.time, at };
+            if let Err(error) = preparation.add(event) {
+                return Err(match error {
+                    AddError::Event(error) => anyhow!("{name}, {}: {error}", row.place),
+                    other => Error::new(other),
+                });
+            }
+            if until_told == 0 {
+                until_told = AT_ONCE;
+                if let ControlFlow::Break(()) = tell("reading", reader.share_read()) {
+                    return Err(progress::stopped());
+                }
+            }
+            until_told -= 1;
+        }
+        Ok(())
+    })?;
+    preparation.finish().map_err(|error| anyhow!("{name}: {error}"))
+}

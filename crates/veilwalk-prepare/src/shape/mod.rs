@@ -1,0 +1,73 @@
+//! One person's events, in the order of time, to walks.
+
+mod by_clock;
+mod by_events;
+
+use std::fmt;
+
+use veilwalk::StateId;
+
+use crate::moment::Moment;
+use crate::summary::Summary;
+use crate::zone::Day;
+
+pub(crate) use by_clock::ByClock;
+pub(crate) use by_events::ByEvents;
+
+/// Makes walks of the events of one person after another.
+pub(crate) enum Shaper {
+    /// A state for every event.
+    Events(ByEvents),
+    /// A state for every tick.
+    Clock(Box<ByClock>),
+}
+
+/// Which of a person's walks it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The only one there can be.
+    Only,
+    /// By number, from one.
+    Number(u64),
+    /// That of a day.
+    Day(Day),
+}
+
+impl fmt::Display for Which {
+    /// What stands behind the person's name. No two walks have one name: it ends in a number or a day, or no name does.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Only => Ok(()),
+            Self::Number(number) => write!(f, "/{number}"),
+            Self::Day(day) => write!(f, "/{day}"),
+        }
+    }
+}
+
+impl Shaper {
+    /// Takes the next event of the person, and gives out walks that are over.
+    pub(crate) fn event<E>(
+        &mut self,
+        moment: Moment,
+        state: StateId,
+        summary: &mut Summary,
+        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Events(shaper) => shaper.event(moment, state, summary, give),
+            Self::Clock(shaper) => shaper.event(moment, state, summary, give),
+        }
+    }
+
+    /// That the person has no more events.
+    pub(crate) fn person_over<E>(
+        &mut self,
+        summary: &mut Summary,
+        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Events(shaper) => shaper.person_over(summary, give),
+            Self::Clock(shaper) => shaper.person_over(summary, give),
+        }
+    }
+}
