@@ -8,7 +8,7 @@
 //! ```
 //!
 //! - [`read_chain`] and [`write_chain`]: a chain as a square matrix, or as a table of transitions;
-//! - [`read_initial`]: where released walks start;
+//! - [`read_initial`]: where walks start, or end; [`read_lengths`]: how long they are;
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
 //! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
 //! - [`WalkRelease`]: releases whole files on all cores;
@@ -49,6 +49,7 @@ mod columns;
 mod compression;
 mod early_sync;
 mod initial_file;
+mod lengths_file;
 mod lines;
 mod manifest;
 mod mechanism_file;
@@ -60,6 +61,7 @@ mod read_error;
 mod release;
 mod release_writer;
 mod row_text;
+mod shares_table;
 mod table;
 mod unknown_states;
 mod verify;
@@ -77,7 +79,8 @@ pub use columns::{
     as_texts, is_text, keys_of, read_states,
 };
 pub use compression::Compression;
-pub use initial_file::{read_initial, read_initial_from, write_initial};
+pub use initial_file::{read_initial, read_initial_from, write_distribution, write_initial};
+pub use lengths_file::{read_lengths, read_lengths_from, write_lengths};
 pub use manifest::{
     BlockPart, ChainPart, Counts, CoveragePart, FinishedRelease, GuaranteePart, Hashing, Manifest,
     MechanismPart, PersonsPart, PromisePart, ReleasePart, hash_file,

@@ -50,6 +50,8 @@ pub enum Stage {
     Simulation,
     /// Members of the family are compared.
     Tuning,
+    /// Weights of last states are fitted.
+    Ends,
 }
 
 impl fmt::Display for Stage {
@@ -73,6 +75,7 @@ impl fmt::Display for Stage {
             Self::Typical => "typical walks",
             Self::Simulation => "simulation",
             Self::Tuning => "tuning",
+            Self::Ends => "last states",
         })
     }
 }

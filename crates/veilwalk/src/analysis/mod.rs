@@ -32,6 +32,7 @@ pub(crate) mod bounds;
 pub(crate) mod chain_alone;
 pub(crate) mod compare;
 pub(crate) mod drift;
+mod ended_walks;
 pub(crate) mod figures;
 mod given_block;
 pub(crate) mod given_walk;
@@ -50,6 +51,7 @@ pub(crate) mod typical;
 
 pub use chain_alone::chain_alone;
 pub use compare::{Comparison, Setting};
+pub use ended_walks::{EndedWalks, EndedWalksError};
 pub use figures::Utility;
 pub use inquiry::Inquiry;
 pub use levels::usual_levels;
