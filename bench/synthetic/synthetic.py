@@ -31,7 +31,6 @@ PRIVTRACE = {
 """PrivTrace (Wang et al., USENIX Security 2023) on the same trips, at the same promise, by the same formulas."""
 
 EPSILON = "1"
-MAX_MOVES = "20"
 LONGEST_WALK = "60"
 
 
@@ -79,8 +78,9 @@ def write(path: Path, header: list[str], lines: list[tuple[str, ...]]) -> None:
 class Veilwalk:
     """The command, in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, max_moves: int) -> None:
         self.folder = folder
+        self.max_moves = str(max_moves)
         self.program = Path(os.environ["VEILWALK"]).resolve()
 
     def run(self, *arguments: str) -> None:
@@ -91,7 +91,7 @@ class Veilwalk:
     def fit(self, epsilon: str) -> None:
         self.run(
             *("chain", "fit", "trips.csv", "--person-column", "trajectory", "--epsilon", epsilon),
-            *("--max-moves", MAX_MOVES, "--edges", "streets.csv", "--largest-component", "--floor", "0.1"),
+            *("--max-moves", self.max_moves, "--edges", "streets.csv", "--largest-component", "--floor", "0.1"),
             *("--starts", "starts.csv", "--ends", "ends.csv"),
             *("--lengths", "lengths.csv", "--longest-walk", LONGEST_WALK, "-o", "chain.csv"),
         )
@@ -108,6 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, default=Path("../shared/data/shanghai"))
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--max-moves", type=int, default=20)
     given = parser.parse_args()
     if not (given.data / "path.csv").is_file():
         raise SystemExit(f"{given.data}: there is no path.csv; name the folder of the trips with --data")
@@ -115,7 +116,7 @@ def main() -> None:
     real = city.summary(city.trips, np.random.default_rng(0))
     print(f"{len(city.trips):,} trips, {len(city.roads)} roads, {len(city.streets()):,} moves on the map")
     with tempfile.TemporaryDirectory() as name:
-        veilwalk = Veilwalk(Path(name))
+        veilwalk = Veilwalk(Path(name), given.max_moves)
         states = [(str(number), road) for number, trip in enumerate(city.trips) for road in trip]
         write(Path(name) / "trips.csv", ["trajectory", "state"], states)
         write(Path(name) / "streets.csv", ["from", "to"], city.streets())
@@ -129,12 +130,12 @@ def main() -> None:
 
         fitted = ("chain.csv", "--initial", "starts.csv", "--lengths", "lengths.csv")
         for number in range(given.repetitions):
-            measure("the map alone", number, "even.csv", "--largest-component")
+            measure("the map alone, 20 moves each", number, "even.csv", "--largest-component")
             veilwalk.fit(EPSILON)
             measure("chain, starts, lengths", number, *fitted)
             measure("chain, starts, lengths, ends", number, *fitted, "--ends", "ends.csv")
             veilwalk.fit("1000000")
-            measure("the same without noise", number, *fitted, "--ends", "ends.csv")
+            measure("the same, next to no noise", number, *fitted, "--ends", "ends.csv")
     print_table(found)
 
 

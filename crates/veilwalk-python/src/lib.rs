@@ -18,6 +18,7 @@ mod interrupt;
 mod labels;
 mod lists;
 mod mechanism;
+mod people;
 mod release;
 mod remedy;
 mod session;
@@ -45,6 +46,8 @@ mod _native {
     use super::lists::{release_lists, release_numbers};
     #[pymodule_export]
     use super::mechanism::Mechanism;
+    #[pymodule_export]
+    use super::people::{person_total, visit_substitutions};
     #[pymodule_export]
     use super::release::{Manner, Source, new_release_id};
     #[pymodule_export]

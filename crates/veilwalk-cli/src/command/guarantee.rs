@@ -1,6 +1,7 @@
 //! `veilwalk guarantee`: what a promise means on a chain, before anything is released.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -9,11 +10,11 @@ use veilwalk::guarantee::{Calibrated, Effort, Guarantee};
 use veilwalk::internal::cell::CellScale;
 use veilwalk::internal::guarantee::{Coverage, Observed};
 use veilwalk::internal::nats::in_nats;
-use veilwalk::internal::request::Made;
+use veilwalk::internal::request::{Made, PersonTotal};
 use veilwalk::mechanism::Calibration;
 use veilwalk::{Distance, Watch};
 
-use crate::args::{Format, ReleaseArgs};
+use crate::args::{Format, ReleaseArgs, count};
 use crate::progress::with_progress;
 use crate::terminal;
 
@@ -35,6 +36,15 @@ pub(crate) struct Args {
     /// losses
     #[arg(long)]
     all_pairs: bool,
+
+    /// Say too what it comes to for somebody who has so many walks
+    #[arg(
+        long,
+        value_name = "COUNT",
+        allow_negative_numbers = true,
+        value_parser = count::<NonZeroU64>()
+    )]
+    walks_per_person: Option<NonZeroU64>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -53,6 +63,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if length.is_some() {
         guarantee.mechanism.clone_from(&chosen.name);
     }
+    let person = args.walks_per_person.map(|walks| {
+        let epsilon = chosen.promise.epsilon.value();
+        PersonTotal { epsilon, walks }
+    });
     match args.format {
         Format::Json => {
             let mut answer = serde_json::to_value(&guarantee)?;
@@ -88,6 +102,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                     "in_words": visit.to_string(),
                 });
             }
+            if let Some(person) = person {
+                answer["person"] = json!({
+                    "walks": person.walks,
+                    "epsilon": person.total().map(|total| total.to_string()),
+                    "in_words": person.to_string(),
+                });
+            }
             terminal::print(format_args!("{answer:#}"))?;
         }
         Format::Text => {
@@ -95,6 +116,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                 terminal::print(format_args!("{}\n", terminal::wrapped(&visit.to_string())))?;
             }
             terminal::print(guarantee.to_string().trim_end())?;
+            if let Some(person) = person {
+                terminal::print(format_args!("\n{}", terminal::wrapped(&person.to_string())))?;
+            }
             if let Some(words) = Observed::of(&chosen.mechanism) {
                 terminal::print(format_args!("\n{words}"))?;
             }
