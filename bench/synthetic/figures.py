@@ -1,23 +1,26 @@
-"""The figures by which LDPTrace (Du et al., VLDB 2023) compares synthetic trips with real ones, and the error of moves
-of RetraSyn (Hu et al., ICDE 2024).
+"""The figures by which LDPTrace (Du et al., VLDB 2023) compares synthetic trips with real ones, and the error
+of moves of RetraSyn (Hu et al., ICDE 2024), written from their formulas.
 
-A trip is a list of points. For most figures it becomes a walk on a grid of 6 by 6 cells over the map: one cell for each
-point, repeats left out, and cells in between where two that follow each other do not touch. Written from the formulas; JS is the
-Jensen-Shannon divergence in nats.
+A trip is a list of points. For most figures it becomes a walk on a grid of 6 by 6 cells over the map: one
+cell for each point, repeats left out, and cells in between where two that follow each other do not touch. JS
+is the Jensen-Shannon divergence in nats; it is best at 0.
 
-| figure | of what | formula | best |
-|---|---|---|---|
-| density | cells | JS | 0 |
-| query | points in a square of a ninth of the map | mean of abs(p - q)/max(p, 1 % of all real points) over 200 squares | 0 |
-| ndcg | the five densest cells | sum of g(i)/log2(i + 1) over the made-up order, over the best sum; g is one over the real rank | 1 |
-| kendall | in how many trips each cell is | (C - D)/(all pairs of cells); a real tie counts for neither | below 1 |
-| moves | cells that follow each other | JS | 0 |
-| F1 | the 100 most frequent runs of 2 to 8 cells | 2PR/(P + R) | 1 |
-| trips | first and last cell together | JS | 0 |
-| lengths | lengths of trips, in 20 classes | JS | 0 |
-| diameter | largest distances between two points of a trip, in 20 classes | JS | 0 |
+- density: JS of cells.
+- query: the error of counts of points in 200 squares of a ninth of the map, the mean of
+  abs(p - q)/max(p, 1 % of all real points). Best at 0.
+- ndcg: of the five densest cells, the sum of g(i)/log2(i + 1) over the made-up order, over the best such
+sum; g is
+  one over the real rank. Best at 1.
+- kendall: of the order of cells by how many trips pass through, (C - D)/(all pairs of cells). A pair that is
+tied
+  among real trips counts for neither, so the best is below 1 where there are such.
+- moves: JS of pairs of cells that follow each other.
+- F1: of the 100 most frequent runs of 2 to 8 cells, 2PR/(P + R). Best at 1.
+- trips: JS of first and last cells together.
+- lengths: JS of lengths of trips, in 20 classes.
+- diameter: JS of the largest distance between two points of a trip, in 20 classes.
 
-Classes are as wide as a twentieth of the real range, and start at zero; what is beyond the last is left out, as there.
+Classes are as wide as a twentieth of the real range and start at zero. What is beyond the last is left out.
 """
 
 from __future__ import annotations

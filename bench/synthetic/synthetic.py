@@ -1,8 +1,8 @@
 """Trips that nobody made, fitted to real ones under a central promise, beside what was published.
 
-Every second trip of Shanghai, each of another person. The streets are public and nothing else: which road leads into which
-comes from the map. Chain, first states, last states and lengths are fitted with noise at epsilon 1 for a whole trip, added or
-removed; then as many trips are made up as there are real ones.
+Every second trip of Shanghai, each of another person. The streets are public and nothing else: which road
+leads into which comes from the map. Chain, first states, last states and lengths are fitted with noise at
+epsilon 1 for a whole trip, added or removed; then as many trips are made up as there are real ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRIVTRACE = {
     "lengths": 0.219,
     "diameter": 0.195,
 }
-"""PrivTrace (Wang et al., USENIX Security 2023) on the same trips, at the same promise, by the same formulas."""
+"""PrivTrace (Wang et al., USENIX Security 2023): the same trips, the same promise, the same formulas."""
 
 EPSILON = "1"
 LONGEST_WALK = "60"
@@ -38,9 +38,7 @@ class City:
     """Roads, where they are, and the trips of persons."""
 
     def __init__(self, folder: Path) -> None:
-        junctions = {
-            row["osmid"]: (float(row["x"]), float(row["y"])) for row in rows(folder / "node.txt")
-        }
+        junctions = {row["osmid"]: (float(row["x"]), float(row["y"])) for row in rows(folder / "node.txt")}
         self.roads = {row["n_id"]: (row["u"], row["v"]) for row in rows(folder / "edge.txt")}
         self.middles = {
             road: np.mean([junctions[end] for end in ends], axis=0) for road, ends in self.roads.items()
@@ -91,7 +89,15 @@ class Veilwalk:
     def fit(self, epsilon: str) -> None:
         self.run(
             *("chain", "fit", "trips.csv", "--person-column", "trajectory", "--epsilon", epsilon),
-            *("--max-moves", self.max_moves, "--edges", "streets.csv", "--largest-component", "--floor", "0.1"),
+            *(
+                "--max-moves",
+                self.max_moves,
+                "--edges",
+                "streets.csv",
+                "--largest-component",
+                "--floor",
+                "0.1",
+            ),
             *("--starts", "starts.csv", "--ends", "ends.csv"),
             *("--lengths", "lengths.csv", "--longest-walk", LONGEST_WALK, "-o", "chain.csv"),
         )

@@ -58,7 +58,9 @@ def test_a_column_says_whose_walk_it_is(library: Any, form: Any, sharp: vw.Mecha
         (listed(pl.DataFrame).drop("trajectory"), "who"),
     ],
 )
-def test_without_a_ledger_it_is_said_what_persons_lose(walks: Any, person: object, sharp: vw.Mechanism) -> None:
+def test_without_a_ledger_it_is_said_what_persons_lose(
+    walks: Any, person: object, sharp: vw.Mechanism
+) -> None:
     with pytest.warns(vw.PrivacyWarning, match=TOLD):
         sharp.privatize(walks, person=person)
 
@@ -93,9 +95,7 @@ def test_what_is_no_person_is_refused(sharp: vw.Mechanism, tmp_path: Path) -> No
         assert not path.exists(), "nobody was charged"
 
 
-def test_a_guarantee_for_a_person(
-    sharp: vw.Mechanism, command_json: Callable[..., dict[str, Any]]
-) -> None:
+def test_a_guarantee_for_a_person(sharp: vw.Mechanism, command_json: Callable[..., dict[str, Any]]) -> None:
     said = sharp.guarantee(walks_per_person=5)
     assert str(said).endswith("with 5 walks, epsilon 10 in all.")
     promise = ("guarantee", "--chain", "credit", "--mechanism", "sharp", "--epsilon", 2, "--radius", 3.5)

@@ -26,8 +26,8 @@ class Ledger:
     `postgres://...`.
 
     `privatize(..., ledger=path, budget=3)` charges every walk before it is released, and so do `session` and
-    `veilwalk.spark.privatize`. For a stream of Spark, `charge` the walks first. Without `person=` every walk is
-    its own person. All walks of a person add up, on whatever chain and in whatever unit.
+    `veilwalk.spark.privatize`. For a stream of Spark, `charge` the walks first. Without `person=` every walk
+    is its own person. All walks of a person add up, on whatever chain and in whatever unit.
 
     >>> import pathlib, tempfile
     >>> import veilwalk as vw

@@ -59,8 +59,8 @@ class Mechanism:
     `distance`, `rule` and `chain_weight` override the choices that the name stands for;
     `calibrate="exact"` looks for the largest scale whose exact loss keeps the promise.
 
-    With `visit` and `every` the promise is for a stay, in people's words: on walks with a state every 5 minutes,
-    any one stay of up to two hours is 24 states, so 24 substitutions.
+    With `visit` and `every` the promise is for a stay, in people's words: on walks with a state every 5
+    minutes, any one stay of up to two hours is 24 states, so 24 substitutions.
 
     >>> m = vw.Mechanism("chen", vw.Chain.credit(), epsilon=12, visit="2h", every="5m")
     >>> m.substitutions, m.visit
@@ -513,9 +513,9 @@ class Mechanism:
 
         With a `ledger` every walk is charged epsilon there before anything is released (see `Ledger`), and
         nothing is if a person would spend more than the `budget` in all, or in a `window` such as "30d".
-        `person` says whose walk each is: a column of a table, a dict by the names of walks, or a list with one
-        entry for each walk. Without it every walk is its own person. The promise is for one walk, and the losses
-        of a person's walks add up: where somebody has several, a warning says what that comes to.
+        `person` says whose walk each is: a column of a table, a dict by the names of walks, or a list with
+        one entry for each walk. Without it every walk is its own person. The promise is for one walk, and
+        the losses of a person's walks add up: where somebody has several, a warning says what that comes to.
 
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("auto", vw.Chain.credit(), epsilon=1, radius=3.5)
@@ -758,12 +758,12 @@ class Mechanism:
         the columns `trajectory` and `state`), beside it, and gives it: what was promised and how, as
         `veilwalk privatize -o` writes it, for `verify`.
 
-        How the release was made is for you to say: where its randomness came from, with a key or a seed under
-        which `release_id`, how walks start, which columns were kept, what became of unknown states, and
-        whether it was in blocks. Where persons have several walks, `walks_per_person="withheld"` lets the
-        manifest say that their losses add up, and a number says too how many walks one person has at most: a
-        number that may depend on who is who, which is not protected. The file is gone through, and refused if it has a state or a move that the
-        chain has not.
+        How the release was made is for you to say: where its randomness came from, with a key or a seed
+        under which `release_id`, how walks start, which columns were kept, what became of unknown states,
+        and whether it was in blocks. Where persons have several walks, `walks_per_person="withheld"` lets
+        the manifest say that their losses add up, and a number says too how many walks one person has at
+        most: a number that may depend on who is who, which is not protected. The file is gone through, and
+        refused if it has a state or a move that the chain has not.
 
         >>> import pathlib, tempfile
         >>> import polars as pl
@@ -820,8 +820,8 @@ def _stay(visit: object, every: object) -> tuple[str, str] | None:
         return None
     if visit is None or every is None:
         raise ParameterError(
-            'visit: a stay is counted on a clock; give both visit= (such as "2h") and every= (how long it is from '
-            'one state of a walk to the next, such as "5m")'
+            'visit: a stay is counted on a clock; give both visit= (such as "2h") and every= (how long it is '
+            'from one state of a walk to the next, such as "5m")'
         )
     for name, span in (("visit", visit), ("every", every)):
         if not isinstance(span, str):

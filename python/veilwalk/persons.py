@@ -13,11 +13,9 @@ from veilwalk.how import name_text
 from veilwalk.warning import warn
 
 
-def persons_by_walk(
-    walks: Any, person: object, names: list[str] | None, trajectory: str
-) -> dict[str, str]:
-    """The person of each walk by the name it is released under. `person` is a column of a table, a dict by the names
-    of walks, or a list with one entry for each walk."""
+def persons_by_walk(walks: Any, person: object, names: list[str] | None, trajectory: str) -> dict[str, str]:
+    """The person of each walk by the name it is released under. `person` is a column of a table, a dict by
+    the names of walks, or a list with one entry for each walk."""
     library, kind = tables.library_of(walks), type(walks).__name__
     frame = library is not None and kind in tables.FRAMES
     if isinstance(person, str):
@@ -39,8 +37,8 @@ def persons_by_walk(
             present = names
         if present is None:
             raise ParameterError(
-                "person: a dict goes with walks that have names: a dict of walks, names=, or a table; give a list "
-                "with one entry for each"
+                "person: a dict goes with walks that have names: a dict of walks, names=, or a table; give a "
+                "list with one entry for each"
             )
         lacking = next((name for name in present if name not in given), None)
         if lacking is not None:

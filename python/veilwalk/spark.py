@@ -186,7 +186,9 @@ def _tell_persons(df: DataFrame, trajectory: str, person: str, mechanism: Mechan
     pairs = df.select(f.col(trajectory).alias("walk"), f.col(person).alias("person")).distinct()
     missing = pairs.filter(f.col("person").isNull()).first()
     if missing is not None:
-        raise WalkError(f"column {person!r}: a missing value for {missing['walk']!r}; every walk needs a person")
+        raise WalkError(
+            f"column {person!r}: a missing value for {missing['walk']!r}; every walk needs a person"
+        )
     two = pairs.groupBy("walk").count().filter(f.col("count") > 1).first()
     if two is not None:
         raise WalkError(f"the walk {two['walk']!r} belongs to several persons; a walk has one person")
@@ -242,11 +244,12 @@ def privatize(
     costs epsilon again. To repeat a release later, draw the id yourself
     (`release_id=veilwalk.new_release_id()`), keep it, and give it again with the same walks.
 
-    `person` is a column that says whose walk each is. The promise is for one walk, and the losses of a person's
-    walks add up: where somebody has several, a warning says what that comes to. With a `ledger` all walks are
-    charged there by the driver before this returns, to their persons if there are any, and nothing is released if
-    that would bring one of them above the `budget` (in a `window` such as "30d"). Both go through the walks once
-    before the release. Their names, and with a ledger their persons, come to the driver.
+    `person` is a column that says whose walk each is. The promise is for one walk, and the losses of a
+    person's walks add up: where somebody has several, a warning says what that comes to. With a `ledger` all
+    walks are charged there by the driver before this returns, to their persons if there are any, and nothing
+    is released if that would bring one of them above the `budget` (in a `window` such as "30d"). Both go
+    through the walks once before the release; with a ledger the names of walks and persons come to the
+    driver.
 
     `model` is the path of a compiled model (`mechanism.compile(path)`) that every worker can read; without
     it, one is compiled and sent to them.
