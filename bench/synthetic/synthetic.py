@@ -28,7 +28,7 @@ PRIVTRACE = {
     "lengths": 0.219,
     "diameter": 0.195,
 }
-"""PrivTrace (Wang et al., USENIX Security 2023): the same trips, the same promise, the same formulas."""
+"""PrivTrace (Wang et al., USENIX Security 2023), measured once on the same trips at the same promise."""
 
 EPSILON = "1"
 LONGEST_WALK = "60"

@@ -13,27 +13,28 @@
 //!
 //! **Contributions.** Of all moves of a person that the public graph has, M are drawn at random without
 //! replacement, or all are taken if there are no more; of the first states of the person's walks that the graph
-//! has, one is drawn. So is one of the last states that the graph has, and the number of moves of one walk (its rows
-//! but one, whatever their states), where those are wanted. What is drawn of a person depends on the rows of that person alone and on random bits that
-//! nothing else uses. The walks of a person may come in any order and be mixed with those of others: every move
-//! is as likely to be drawn as any other. (To take the first M moves instead would be as private, but favours
-//! what comes early in the file, and early in a walk.)
+//! has, one is drawn. So is one of the last states that the graph has, and the number of moves of one walk (its
+//! rows but one, whatever their states), where those are wanted. What is drawn of a person depends on the rows of
+//! that person alone and on random bits that nothing else uses. The walks of a person may come in any order and
+//! be mixed with those of others: every move is as likely to be drawn as any other. (To take the first M moves
+//! instead would be as private, but favours what comes early in the file, and early in a walk.)
 //!
-//! **Noise.** Let `ε = ε_m + ε_s + ε_e + ε_l`. Each count of a public move gets discrete Laplace noise of the rate
-//! `ε_m/M`, each count of first states that of the rate `ε_s`, each of last states `ε_e`, and each of lengths, from none to a
-//! public longest one that stands for all longer ones, `ε_l`, all independent
-//! ([`DiscreteLaplace`]: `P(k) ∝ exp(−rate·|k|)`). A table that is not wanted has no share and is not released. *Proof.* Fix what is drawn of all persons but
-//! the one that is added, which has the same law in both sets of data. For every outcome of the person's own
-//! draw, the counts of moves of the two sets differ by at most M in all, and those of first states, of last states and of
-//! lengths by at most one each. By the triangle inequality the log-ratio of the probabilities of any noisy counts is at
-//! most `(ε_m/M)·M + ε_s + ε_e + ε_l = ε`. The bound holds for each outcome of the draws, so it holds for their mixture. ∎
-//! A rate whose parts do not fit 32 bits is rounded down, which is more noise.
+//! **Noise.** Let `ε = ε_m + ε_s + ε_e + ε_l`. Each count of a public move gets discrete Laplace noise of the
+//! rate `ε_m/M`, each count of first states that of the rate `ε_s`, each of last states `ε_e`, and each of
+//! lengths, from none to a public longest one that stands for all longer ones, `ε_l`, all independent
+//! ([`DiscreteLaplace`]: `P(k) ∝ exp(−rate·|k|)`). A table that is not wanted has no share and is not released.
+//! *Proof.* Fix what is drawn of all persons but the one that is added, which has the same law in both sets of
+//! data. For every outcome of the person's own draw, the counts of moves of the two sets differ by at most M in
+//! all, and those of first states, of last states and of lengths by at most one each. By the triangle inequality
+//! the log-ratio of the probabilities of any noisy counts is at most `(ε_m/M)·M + ε_s + ε_e + ε_l = ε`. The bound
+//! holds for each outcome of the draws, so it holds for their mixture. ∎ A rate whose parts do not fit 32 bits is
+//! rounded down, which is more noise.
 //!
-//! **One replaced state** of one walk changes at most two moves, one first state, one last state and no length. Give every move of
-//! the walk its own random priority, and let the M of the highest priority be drawn: that is the same law. To
-//! put another move in the place of one, to take one away or to add one changes what is drawn by at most one
-//! move that leaves and one that enters. So the counts of moves differ by at most `min(4, 2M)` and those of first
-//! and of last states by two each, and the log-ratio is at most `min(4, 2M)·ε_m/M + 2·ε_s + 2·ε_e`
+//! **One replaced state** of one walk changes at most two moves, one first state, one last state and no length.
+//! Give every move of the walk its own random priority, and let the M of the highest priority be drawn: that is
+//! the same law. To put another move in the place of one, to take one away or to add one changes what is drawn by
+//! at most one move that leaves and one that enters. So the counts of moves differ by at most `min(4, 2M)` and
+//! those of first and of last states by two each, and the log-ratio is at most `min(4, 2M)·ε_m/M + 2·ε_s + 2·ε_e`
 //! ([`FitTerms::one_state`]).
 //!
 //! **Everything after the noise** looks at noisy counts and the public graph alone: negative counts become zero,
