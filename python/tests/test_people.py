@@ -65,7 +65,7 @@ def test_without_a_ledger_it_is_said_what_persons_lose(
         sharp.privatize(walks, person=person)
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error:person")
 def test_nothing_is_said_where_everybody_has_one_walk(sharp: vw.Mechanism) -> None:
     sharp.privatize(WALKS, person=range(len(WALKS)))
     sharp.privatize([["B", "Caa"]], person=["ann"], names=["x"], key=KEY)

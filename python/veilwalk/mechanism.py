@@ -801,8 +801,8 @@ class Mechanism:
         return hash(self.fingerprint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = self._native.arguments
-        return (remade, (self.chain, arguments, self.fingerprint, _native.__version__, self._visit))
+        made = (self.chain, self._native.arguments, self.fingerprint, _native.__version__)
+        return (remade, made if self._visit is None else (*made, self._visit))
 
 
 def _most_walks(walks_per_person: object) -> tuple[int | None] | None:
