@@ -25,6 +25,7 @@ __all__ = [
     "compile_mechanism",
     "known_rows",
     "new_release_id",
+    "person_total",
     "read_ledger",
     "read_mechanism",
     "release_list_column",
@@ -37,6 +38,7 @@ __all__ = [
     "time_library",
     "tune",
     "verify",
+    "visit_substitutions",
     "write_manifest",
 ]
 

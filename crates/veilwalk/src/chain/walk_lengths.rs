@@ -50,8 +50,8 @@ impl WalkLengths {
         if let Some((moves, &value)) = probabilities.iter().enumerate().find(bad) {
             return Err(WalkLengthsError::BadEntry { moves, value });
         }
-        let sum: f64 = probabilities.iter().sum();
-        // An empty list sums to zero.
+        // A sum of nothing is minus zero.
+        let sum = probabilities.iter().sum::<f64>() + 0.0;
         if (sum - 1.0).abs() > 1e-6 {
             return Err(WalkLengthsError::Sum { sum });
         }
