@@ -67,7 +67,7 @@ def test_noise_is_new_every_time_and_starts_have_a_share() -> None:
         ({"max_moves": 0}, "max_moves"),
         ({"epsilon": "one"}, "not a number"),
         ({"epsilon": 0}, "too little"),
-        ({"starts": 1}, "share of first states"),
+        ({"starts": 1}, "starts: the share of epsilon"),
         ({"floor": 0}, "floor"),
         ({"restart": True}, "restart"),
         ({"edges": [("a", "b", 1)]}, "pair of states"),

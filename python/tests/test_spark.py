@@ -465,3 +465,49 @@ def test_a_killed_query_goes_on_from_its_checkpoint(
     kept = (tmp_path / "checkpoint" / veilwalk.spark.ID_FILE).read_text().strip()
     expected = sharp.privatize(walks, key=KEY, release_id=kept)
     assert collected(spark.read.parquet(str(tmp_path / "out"))) == expected
+
+
+def test_persons_are_charged_and_told(
+    spark: SparkSession, sharp: vw.Mechanism, expected: dict[str, list[str]], tmp_path: Path
+) -> None:
+    import veilwalk.spark
+
+    owners = {"north": "ann", "south": "bob", "east": "ann", "12": "ann"}
+    rows = [(name, owners[name], i, s) for name, walk in WALKS.items() for i, s in enumerate(walk)]
+    df = spark.createDataFrame(rows, "trajectory string, who string, step long, state string")
+    ledger = tmp_path / "ledger"
+    told = "2 persons have up to 3 walks. .* with 3 walks, epsilon 6 in all"
+    with pytest.warns(vw.PrivacyWarning, match=told):
+        released = veilwalk.spark.privatize(
+            df.repartition(4), sharp, key=KEY, release_id=ID, person="who", ledger=ledger, budget=6
+        )
+    assert released.columns == ["trajectory", "step", "state"], "whose walk it is is not released"
+    assert collected(released) == {name: expected[name] for name in WALKS}
+    assert vw.Ledger(ledger).spent() == {"ann": 6, "bob": 2}
+    with pytest.warns(vw.PrivacyWarning, match=told):
+        veilwalk.spark.privatize(df, sharp, key=KEY, person="who")
+    with (
+        pytest.warns(vw.PrivacyWarning, match=told),
+        pytest.raises(vw.LedgerError, match="ann"),
+    ):
+        veilwalk.spark.privatize(df, sharp, key=KEY, person="who", ledger=ledger, budget=7)
+    assert vw.Ledger(ledger).spent() == {"ann": 6, "bob": 2}
+    # Without persons every walk is its own.
+    veilwalk.spark.privatize(df, sharp, key=KEY, ledger=tmp_path / "walks")
+    assert vw.Ledger(tmp_path / "walks").spent() == dict.fromkeys(WALKS, 2)
+
+
+def test_persons_that_are_none(spark: SparkSession, sharp: vw.Mechanism) -> None:
+    import veilwalk.spark
+
+    schema = "trajectory string, who string, step long, state string"
+    two = spark.createDataFrame([("x", "ann", 0, "B"), ("x", "bob", 1, "B")], schema)
+    with pytest.raises(vw.WalkError, match="'x' belongs to several persons"):
+        veilwalk.spark.privatize(two, sharp, key=KEY, person="who")
+    none = spark.createDataFrame([("x", None, 0, "B")], schema)
+    with pytest.raises(vw.WalkError, match="'who': a missing value for 'x'"):
+        veilwalk.spark.privatize(none, sharp, key=KEY, person="who")
+    with pytest.raises(vw.WalkError, match="no column 'whom'"):
+        veilwalk.spark.privatize(two, sharp, key=KEY, person="whom")
+    with pytest.raises(vw.ParameterError, match="give ledger= too"):
+        veilwalk.spark.privatize(two, sharp, key=KEY, budget=1)

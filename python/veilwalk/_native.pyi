@@ -26,6 +26,7 @@ __all__ = [
     "compile_mechanism",
     "known_rows",
     "new_release_id",
+    "person_total",
     "read_ledger",
     "read_mechanism",
     "release_list_column",
@@ -38,6 +39,7 @@ __all__ = [
     "time_library",
     "tune",
     "verify",
+    "visit_substitutions",
     "write_manifest",
 ]
 
@@ -197,7 +199,14 @@ class Mechanism:
     def loss(self, real: object, other: object) -> float: ...
     def block_name(self, block: str, longest_walk: int | None) -> str: ...
     def blocks_have_cells(self) -> bool: ...
-    def guarantee(self, all_pairs: bool, block: str | None, longest_walk: int | None) -> tuple[str, str]: ...
+    def guarantee(
+        self,
+        all_pairs: bool,
+        block: str | None,
+        longest_walk: int | None,
+        visit: tuple[str, str] | None,
+        walks_per_person: int | None,
+    ) -> tuple[str, str]: ...
     def audit(self, pairs: int, draws: int, seed: int | None) -> tuple[str, str]: ...
     def refuse_empty_guarantee(self) -> None: ...
     def thin_coverage(self) -> str | None: ...
@@ -362,5 +371,8 @@ def write_manifest(
     block: str | None,
     longest_walk: int | None,
     unknown_state: object,
+    persons: tuple[int | None] | None,
 ) -> str: ...
+def person_total(epsilon: str, walks: int) -> str: ...
+def visit_substitutions(stay: str, every: str) -> int: ...
 def verify(path: str, chain: Chain) -> str: ...

@@ -25,9 +25,9 @@ class Ledger:
     """How much epsilon was spent on each person, over all releases: what `--ledger` names, a file or
     `postgres://...`.
 
-    `privatize(..., ledger=path, budget=3)` charges every walk before it is released, and so does
-    `session`. For Spark, `charge` the walks first. Without `person=` every walk is its own person. All walks
-    of a person add up, on whatever chain and in whatever unit.
+    `privatize(..., ledger=path, budget=3)` charges every walk before it is released, and so do `session` and
+    `veilwalk.spark.privatize`. For a stream of Spark, `charge` the walks first. Without `person=` every walk
+    is its own person. All walks of a person add up, on whatever chain and in whatever unit.
 
     >>> import pathlib, tempfile
     >>> import veilwalk as vw

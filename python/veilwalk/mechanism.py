@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from veilwalk import _native, analysis, walks
+from veilwalk import _native, analysis, persons, walks
 from veilwalk import attack as attacks
 from veilwalk._native import ParameterError, VeilwalkError
 from veilwalk.attack import Attack
@@ -26,7 +26,7 @@ from veilwalk.exact import (
 )
 from veilwalk.files import Audit, Ledger
 from veilwalk.guarantee import Guarantee
-from veilwalk.how import How, block_text, name_text, person_texts
+from veilwalk.how import How, block_text, name_text
 from veilwalk.session import Block, Session
 from veilwalk.source import check_guarantee, source, warn_of_first, warn_of_skipped
 from veilwalk.warning import warn
@@ -61,6 +61,13 @@ class Mechanism:
     `distance`, `rule` and `chain_weight` override the choices that the name stands for;
     `calibrate="exact"` looks for the largest scale whose exact loss keeps the promise.
 
+    With `visit` and `every` the promise is for a stay, in people's words: on walks with a state every 5
+    minutes, any one stay of up to two hours is 24 states, so 24 substitutions.
+
+    >>> m = vw.Mechanism("chen", vw.Chain.credit(), epsilon=12, visit="2h", every="5m")
+    >>> m.substitutions, m.visit
+    (24, '2h')
+
     `tight` and `believed` draw *observations*. Every real state is answered by a state that need not be a
     move from the last one. The released walk is made of the observations: it takes only moves that the
     chain allows, and stays near what they say of the real walk. Both are released.
@@ -79,7 +86,7 @@ class Mechanism:
     guarantee.
     """
 
-    __slots__ = ("_native", "chain")
+    __slots__ = ("_native", "_visit", "chain")
     chain: Chain
     """The chain it works on."""
 
@@ -91,6 +98,8 @@ class Mechanism:
         epsilon: Exact,
         radius: Exact | None = None,
         substitutions: int | None = None,
+        visit: str | None = None,
+        every: str | None = None,
         distance: str | None = None,
         rule: str | None = None,
         chain_weight: Exact | None = None,
@@ -117,6 +126,11 @@ class Mechanism:
                 raise ParameterError(f"{parameter}: {value!r} is not a string")
         if substitutions is not None:
             substitutions = whole_number("substitutions", substitutions, 1)
+        self._visit = _stay(visit, every)
+        if self._visit is not None:
+            if radius is not None or substitutions is not None:
+                raise ParameterError("visit: it is the promise; give it without radius= and substitutions=")
+            substitutions = _native.visit_substitutions(*self._visit)
         if lag is not None:
             lag = whole_number("lag", lag, 0)
         self.chain = chain
@@ -149,6 +163,7 @@ class Mechanism:
         mechanism = object.__new__(cls)
         mechanism.chain = chain
         mechanism._native = native
+        mechanism._visit = None
         return mechanism
 
     @property
@@ -171,6 +186,16 @@ class Mechanism:
     def substitutions(self) -> int | None:
         """None if there is a radius."""
         return self._native.substitutions
+
+    @property
+    def visit(self) -> str | None:
+        """The stay that is protected, if that is how the promise was said."""
+        return None if self._visit is None else self._visit[0]
+
+    @property
+    def every(self) -> str | None:
+        """How long it is from one state of a walk to the next, if the promise is about a stay."""
+        return None if self._visit is None else self._visit[1]
 
     @property
     def distance(self) -> str:
@@ -254,18 +279,31 @@ class Mechanism:
     # What it promises
 
     def guarantee(
-        self, *, all_pairs: bool = False, block: Block | None = None, longest_walk: int | None = None
+        self,
+        *,
+        all_pairs: bool = False,
+        block: Block | None = None,
+        longest_walk: int | None = None,
+        walks_per_person: int | None = None,
     ) -> Guarantee:
         """What the promise means on this chain, exactly. On large chains only the transitions are
         compared, and what follows is marked as bounds, unless `all_pairs` is given; in blocks, that spends
-        minutes on exact losses.
+        minutes on exact losses. With `walks_per_person` it says too what it comes to for somebody who has so
+        many walks, and under a promise for a `visit` what that is in states.
 
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("auto", vw.Chain.credit(), epsilon=1, radius=3.5)
+        >>> m.guarantee(walks_per_person=5).to_dict()["person"]["epsilon"]
+        '5'
         >>> m.guarantee(block=2)
         Guarantee(sharp with ..., epsilon=1, radius=3.5, blocks of 2 steps, covers 67 % of states)
         """
-        return Guarantee(*self._native.guarantee(all_pairs, block_text(block), longest_walk))
+        if walks_per_person is not None:
+            walks_per_person = whole_number("walks_per_person", walks_per_person, 1)
+        said = self._native.guarantee(
+            all_pairs, block_text(block), longest_walk, self._visit, walks_per_person
+        )
+        return Guarantee(*said)
 
     def audit(self, *, pairs: int = 12, draws: int = 1_000_000, seed: int | None = None) -> Audit:
         """Draws many steps and holds them against the exact kernel and the promise, with the sampler as a
@@ -378,7 +416,7 @@ class Mechanism:
         ledger: str | os.PathLike[str] | None = None,
         budget: Exact | None = None,
         window: str | None = None,
-        person: Mapping[Any, object] | None = None,
+        person: object = None,
         allow_vacuous: bool = False,
     ) -> Walks: ...
 
@@ -406,7 +444,7 @@ class Mechanism:
         ledger: str | os.PathLike[str] | None = None,
         budget: Exact | None = None,
         window: str | None = None,
-        person: Mapping[Any, object] | None = None,
+        person: object = None,
         allow_vacuous: bool = False,
     ) -> tuple[Walks, Walks]: ...
 
@@ -433,7 +471,7 @@ class Mechanism:
         ledger: str | os.PathLike[str] | None = None,
         budget: Exact | None = None,
         window: str | None = None,
-        person: Mapping[Any, object] | None = None,
+        person: object = None,
         allow_vacuous: bool = False,
     ) -> Walks | tuple[Walks, Walks]:
         """Releases walks, and gives them back in the kind they came in.
@@ -477,7 +515,9 @@ class Mechanism:
 
         With a `ledger` every walk is charged epsilon there before anything is released (see `Ledger`), and
         nothing is if a person would spend more than the `budget` in all, or in a `window` such as "30d".
-        `person` is a dict that says whose walk each is; without it every walk is its own person.
+        `person` says whose walk each is: a column of a table, a dict by the names of walks, or a list with
+        one entry for each walk. Without it every walk is its own person. The promise is for one walk, and
+        the losses of a person's walks add up: where somebody has several, a warning says what that comes to.
 
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("auto", vw.Chain.credit(), epsilon=1, radius=3.5)
@@ -489,6 +529,8 @@ class Mechanism:
             threads = whole_number("threads", threads, 1)
             if threads > MOST_THREADS:
                 raise ParameterError(f"threads: {threads}; give at most {MOST_THREADS}")
+        named = None if names is None else [name_text(name) for name in several("names", names)]
+        owners = None if person is None else persons.persons_by_walk(walks_, person, named, trajectory)
         manner = _native.Manner(
             self._native,
             source(key, seed, release_id),
@@ -498,7 +540,7 @@ class Mechanism:
             None if ledger is None else path_text("ledger", ledger),
             None if budget is None else exact_text("budget", budget),
             window,
-            person_texts(person),
+            owners,
             unknown_state,
         )
         how = How(
@@ -506,7 +548,7 @@ class Mechanism:
             labels=self._native.labels,
             states=states,
             threads=threads,
-            names=None if names is None else [name_text(name) for name in several("names", names)],
+            names=named,
             trajectory=trajectory,
             step=step,
             state=state,
@@ -515,6 +557,8 @@ class Mechanism:
         )
         warn_of_first(start)
         warn_of_skipped(manner)
+        if owners is not None:
+            persons.tell(owners.values(), self.epsilon)
         answer = walks.privatize(walks_, how)
         return cast("tuple[Walks, Walks]", answer) if observed else cast("Walks", answer[0])
 
@@ -754,15 +798,18 @@ class Mechanism:
         unknown_state: State | Literal["error", "skip"] = "error",
         block: Block | None = None,
         longest_walk: int | None = None,
+        walks_per_person: int | Literal["withheld"] | None = None,
     ) -> dict[str, Any]:
         """Writes the manifest of a release that was written to a file (CSV, NDJSON, Parquet or Arrow, with
         the columns `trajectory` and `state`), beside it, and gives it: what was promised and how, as
         `veilwalk privatize -o` writes it, for `verify`.
 
-        How the release was made is for you to say: where its randomness came from, with a key or a seed under
-        which `release_id`, how walks start, which columns were kept, what became of unknown states, and
-        whether it was in blocks. The file is gone through, and refused if it has a state or a move that the
-        chain has not.
+        How the release was made is for you to say: where its randomness came from, with a key or a seed
+        under which `release_id`, how walks start, which columns were kept, what became of unknown states,
+        and whether it was in blocks. Where persons have several walks, `walks_per_person="withheld"` lets
+        the manifest say that their losses add up, and a number says too how many walks one person has at
+        most: a number that may depend on who is who, which is not protected. The file is gone through, and
+        refused if it has a state or a move that the chain has not.
 
         >>> import pathlib, tempfile
         >>> import polars as pl
@@ -788,6 +835,7 @@ class Mechanism:
             block_text(block),
             longest_walk,
             unknown_state,
+            _most_walks(walks_per_person),
         )
         manifest: dict[str, Any] = json.loads(written)
         return manifest
@@ -799,10 +847,41 @@ class Mechanism:
         return hash(self.fingerprint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (remade, (self.chain, self._native.arguments, self.fingerprint, _native.__version__))
+        made = (self.chain, self._native.arguments, self.fingerprint, _native.__version__)
+        return (remade, made if self._visit is None else (*made, self._visit))
 
 
-def remade(chain: Chain, arguments: tuple[Any, ...], fingerprint: str, version: str) -> Mechanism:
+def _most_walks(walks_per_person: object) -> tuple[int | None] | None:
+    """What a manifest says of persons, in brackets; nothing if it says nothing."""
+    if walks_per_person is None:
+        return None
+    if walks_per_person == "withheld":
+        return (None,)
+    return (whole_number("walks_per_person", walks_per_person, 1),)
+
+
+def _stay(visit: object, every: object) -> tuple[str, str] | None:
+    """A stay and the clock that it is counted on."""
+    if visit is None and every is None:
+        return None
+    if visit is None or every is None:
+        raise ParameterError(
+            'visit: a stay is counted on a clock; give both visit= (such as "2h") and every= (how long it is '
+            'from one state of a walk to the next, such as "5m")'
+        )
+    for name, span in (("visit", visit), ("every", every)):
+        if not isinstance(span, str):
+            raise ParameterError(f'{name}: {span!r} is not a string; give a span of time such as "2h"')
+    return str(visit), str(every)
+
+
+def remade(
+    chain: Chain,
+    arguments: tuple[Any, ...],
+    fingerprint: str,
+    version: str,
+    visit: tuple[str, str] | None = None,
+) -> Mechanism:
     """A mechanism of another process, made anew from its chain and its choices, and compared."""
     if version != _native.__version__:
         raise VeilwalkError(
@@ -815,6 +894,7 @@ def remade(chain: Chain, arguments: tuple[Any, ...], fingerprint: str, version: 
             "the mechanism is not the one that its choices give here; its chain or its model is another, or "
             "the machines compute differently"
         )
+    mechanism._visit = visit
     return mechanism
 
 

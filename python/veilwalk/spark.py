@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
 from veilwalk.chain import Chain, State
-from veilwalk.exact import path_text
+from veilwalk.exact import Exact, path_text
+from veilwalk.files import Ledger
 from veilwalk.how import OBSERVED, name_text
 from veilwalk.mechanism import Mechanism, remade
+from veilwalk.persons import tell_most
 from veilwalk.session import Block, Session
 from veilwalk.source import check_guarantee, new_release_id, source, warn_of_first
 
@@ -176,6 +178,33 @@ def _position(step: Any) -> int:
     return int(step.toordinal() if hasattr(step, "toordinal") else step)
 
 
+def _tell_persons(df: DataFrame, trajectory: str, person: str, mechanism: Mechanism) -> None:
+    """Refuses walks without a person, or with two, and says what the promise comes to where somebody has
+    several."""
+    from pyspark.sql import functions as f
+
+    pairs = df.select(f.col(trajectory).alias("walk"), f.col(person).alias("person")).distinct()
+    missing = pairs.filter(f.col("person").isNull()).first()
+    if missing is not None:
+        raise WalkError(
+            f"column {person!r}: a missing value for {missing['walk']!r}; every walk needs a person"
+        )
+    two = pairs.groupBy("walk").count().filter(f.col("count") > 1).first()
+    if two is not None:
+        raise WalkError(f"the walk {two['walk']!r} belongs to several persons; a walk has one person")
+    walks = pairs.groupBy("person").count().agg(f.max("count").alias("most"), f.count("*").alias("persons"))
+    found = walks.first()
+    if found is not None:
+        tell_most(found["most"] or 0, found["persons"], mechanism.epsilon)
+
+
+def _owners(df: DataFrame, trajectory: str, person: str | None) -> dict[str, str]:
+    """Every walk, and whose it is."""
+    named = [trajectory] if person is None else [trajectory, person]
+    rows = df.select(*named).distinct().toLocalIterator()
+    return {name_text(row[0]): name_text(row[-1]) for row in rows}
+
+
 def privatize(
     df: DataFrame,
     mechanism: Mechanism,
@@ -191,6 +220,10 @@ def privatize(
     unknown_state: State | Literal["error"] = "error",
     block: Block | None = None,
     longest_walk: int | None = None,
+    person: str | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    budget: Exact | None = None,
+    window: str | None = None,
     allow_vacuous: bool = False,
 ) -> DataFrame:
     """Releases the walks of a DataFrame: long, with one state a row, or with one walk a row in a column of
@@ -211,6 +244,13 @@ def privatize(
     costs epsilon again. To repeat a release later, draw the id yourself
     (`release_id=veilwalk.new_release_id()`), keep it, and give it again with the same walks.
 
+    `person` is a column that says whose walk each is. The promise is for one walk, and the losses of a
+    person's walks add up: where somebody has several, a warning says what that comes to. With a `ledger` all
+    walks are charged there by the driver before this returns, to their persons if there are any, and nothing
+    is released if that would bring one of them above the `budget` (in a `window` such as "30d"). Both go
+    through the walks once before the release; with a ledger the names of walks and persons come to the
+    driver.
+
     `model` is the path of a compiled model (`mechanism.compile(path)`) that every worker can read; without
     it, one is compiled and sent to them.
     """
@@ -220,9 +260,11 @@ def privatize(
     df = _checked_frame(df)
     lists = state in df.columns and isinstance(df.schema[state].dataType, types.ArrayType)
     columns = [trajectory, state] if lists else [trajectory, step, state]
-    _check(df, columns, key, release_id)
+    _check(df, columns if person is None else [*columns, person], key, release_id)
     _check_types(df, trajectory, None if lists else step, state)
     _refuse(mechanism, allow_vacuous)
+    if ledger is None and budget is not None:
+        raise ParameterError("budget: it is what a person may spend in a ledger; give ledger= too")
     length = mechanism._checked_block(block)
     # Drawn here, once: every task and every time the plan is run have the same.
     run = new_release_id() if release_id is None else release_id
@@ -234,6 +276,21 @@ def privatize(
     _refuse_skip(manner)
     warn_of_first(start)
     load = _loader(df, mechanism, model)
+    if person is not None:
+        _tell_persons(df, trajectory, person, mechanism)
+    if ledger is not None:
+        owners = _owners(df, trajectory, person)
+        Ledger(ledger)._charge(
+            mechanism,
+            list(owners),
+            None if person is None else owners,
+            budget,
+            window,
+            release_id=run,
+            start=start,
+            block=length,
+            longest_walk=longest_walk,
+        )
     chosen = df.select(*columns)
     schema = _released_schema(chosen, mechanism, state)
 

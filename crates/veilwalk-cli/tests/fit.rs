@@ -79,6 +79,53 @@ fn a_private_chain_says_what_it_cost_and_every_command_reads_it() {
     }
 }
 
+/// Starts, ends and lengths are fitted, and walks are made up that have all three.
+#[test]
+fn walks_are_made_up_that_end_where_they_should() {
+    let folder = folder();
+    let tables = "--starts starts.csv --ends ends.csv --lengths lengths.csv --longest-walk 4";
+    let fit = FIT.replace("--epsilon 1", "--epsilon 1000");
+    folder.run(words(&fit).chain(words(tables))).success();
+    let said = said(&folder.read("chain.csv"));
+    for (key, value) in [("starts_share", "0.1"), ("ends_share", "0.1"), ("lengths_share", "0.1")] {
+        assert_eq!(said["private_fit"][key], value, "{key}");
+    }
+    assert_eq!(said["private_fit"]["longest_walk"], 4);
+    // All walks have two moves and end in `a`; half of them start in `a`.
+    assert_eq!(folder.read("lengths.csv"), "moves,probability\n2,1.0\n");
+    assert_eq!(folder.read("ends.csv"), "state,probability\na,1.0\n");
+    let sample = "chain sample chain.csv --initial starts.csv --lengths lengths.csv --ends ends.csv \
+                  --walks 500 --seed 1 -o made-up.csv";
+    let message = stderr(&folder.run(words(sample)).success());
+    assert!(message.contains("made-up.csv: 500 walks, made up by the chain"), "{message}");
+    let made = folder.read("made-up.csv");
+    let ends: Vec<&str> = made.lines().filter(|line| line.contains(",2,")).collect();
+    assert_eq!((ends.len(), made.lines().count()), (500, 1501));
+    assert!(ends.iter().all(|line| line.ends_with(",a")), "{ends:?}");
+    folder.run(words(sample)).success();
+    assert_eq!(folder.read("made-up.csv"), made, "the seed repeats them");
+    // Lengths without ends, and ends without lengths.
+    let lengths = sample.replace("--ends ends.csv", "");
+    folder.run(words(&lengths)).success();
+    assert_ne!(folder.read("made-up.csv"), made);
+    let ends = sample.replace("--lengths lengths.csv", "--steps 3");
+    folder.run(words(&ends)).success();
+    let made = folder.read("made-up.csv");
+    assert!(made.lines().filter(|line| line.contains(",3,")).all(|line| line.ends_with(",a")));
+    // A walk without a move ends where it starts.
+    folder.write("none.csv", "moves,probability\n0,1\n");
+    let none = sample.replace("lengths.csv", "none.csv");
+    let message = stderr(&folder.run(words(&none)).success());
+    assert!(message.contains("do not all end where they should"), "{message}");
+    folder.write("bad.csv", "moves,probability\n2.5,1\n");
+    folder.refuses(words(&sample.replace("lengths.csv", "bad.csv")), &["bad.csv, line 2", "whole"]);
+    folder.refuses(words(&sample.replace("--walks 500", "--steps 3")), &["--steps"]);
+    let onto = sample.replace("-o made-up.csv", "-o ends.csv");
+    folder.refuses(words(&onto), &["ends.csv", "the last states"]);
+    let long = sample.replace("--lengths lengths.csv", "--steps 999999999");
+    folder.refuses(words(&long), &["1 GiB"]);
+}
+
 #[test]
 fn graphs_are_public_and_come_in_several_ways() {
     let folder = folder();
@@ -121,6 +168,14 @@ fn what_is_missing_is_asked_for() {
     folder.refuses(with("--floor 0"), &["--floor", "the floor is 0"]);
     folder.refuses(with("--starts s.csv --starts-share 1"), &["--starts-share", "below 1"]);
     folder.refuses(with("--starts chain.csv"), &["chain.csv", "would replace the chain"]);
+    folder.refuses(with("--starts s.csv --ends s.csv"), &["s.csv", "the first states"]);
+    folder.refuses(with("--ends e.csv --ends-share 0"), &["--ends-share", "above 0"]);
+    folder.refuses(with("--ends-share 0.1"), &["--ends"]);
+    folder.refuses(with("--lengths l.csv"), &["--longest-walk"]);
+    folder.refuses(with("--longest-walk 3"), &["--lengths"]);
+    folder.refuses(with("--lengths l.csv --longest-walk 0"), &["--longest-walk"]);
+    let all = "--starts s.csv --starts-share 0.5 --ends e.csv --ends-share 0.5";
+    folder.refuses(with(all), &["--ends-share", "nothing for moves"]);
     folder.refuses(words(&FIT.replace("who", "whom")), &["no column \"whom\"", "--person-column"]);
     folder.refuses(words(&FIT.replace("--epsilon 1", "--epsilon 0")), &["--epsilon"]);
     folder.refuses(with("--release-id 00000000000000000000000000000000"), &["--key-file"]);

@@ -258,3 +258,44 @@ fn radii_are_suggested_where_one_is_asked_for() {
     assert!(!text("paper", &ONE_STATE, &[]).contains("Radii"));
     assert!(!text("exponential", &ONE_STATE, &["--block", "2"]).contains("Radii"));
 }
+
+/// A stay in words is so many substitutions, and the walks of a person add up.
+#[test]
+fn a_promise_is_said_in_peoples_words() {
+    let stay = ["--visit", "2h", "--every", "5m"];
+    let said = figures("chen", &stay, &["--walks-per-person", "30"]);
+    assert_eq!((&said["visit"]["substitutions"], &said["substitutions"]), (&24.into(), &24.into()));
+    assert_eq!((&said["person"]["walks"], &said["person"]["epsilon"]), (&30.into(), &"30".into()));
+    let plain = figures("chen", &["--substitutions", "24"], &[]);
+    assert_eq!(plain["substitution_loss"], said["substitution_loss"]);
+    assert!(plain.get("person").is_none() && plain.get("visit").is_none());
+    let words = text("chen", &stay, &["--walks-per-person", "30"]);
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.starts_with("Any one stay of up to 2h can be replaced"), "{words}");
+    assert!(words.contains("add up: with 30 walks, epsilon 30 in all."), "{words}");
+    let refused = veilwalk(arguments("chen", &ONE_STATE, &["--walks-per-person", "0"]));
+    assert!(stderr(&refused).contains("--walks-per-person"), "{}", stderr(&refused));
+    refused.code(2);
+}
+
+/// Without a ledger too it is told what the walks of one person come to; the manifest says it without the number.
+#[test]
+fn persons_are_told_of_without_a_ledger() {
+    let walks = "trajectory,who,state\n1,ann,B\n2,ann,B\n3,bob,Baa\n3,bob,Ba\n";
+    let folder = Folder::with("walks.csv", walks);
+    let release = |more: &[&str]| {
+        let start = ["privatize", "walks.csv", "--chain", "credit", "--epsilon", "1"];
+        let rest = ["--substitutions", "1", "--person-column", "who", "-o", "out.csv"];
+        let run = folder.run([&start[..], &rest, more].concat()).success();
+        let manifest: Value = serde_json::from_str(&folder.read("out.csv.manifest.json")).unwrap();
+        (stderr(&run), manifest["persons"].clone())
+    };
+    let (message, persons) = release(&[]);
+    let words =
+        "3 walks of 2 persons, of whom no one has more than 2. The promise is for each walk";
+    assert!(message.contains(words), "{message}");
+    assert!(message.contains("with 2 walks, epsilon 2 in all."), "{message}");
+    assert_eq!(persons, serde_json::json!({ "losses_add_up": true }));
+    let (_, persons) = release(&["--disclose-counts"]);
+    assert_eq!(persons, serde_json::json!({ "losses_add_up": true, "most_walks": 2 }));
+}

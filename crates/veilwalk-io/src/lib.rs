@@ -8,7 +8,7 @@
 //! ```
 //!
 //! - [`read_chain`] and [`write_chain`]: a chain as a square matrix, or as a table of transitions;
-//! - [`read_initial`]: where released walks start;
+//! - [`read_initial`]: where walks start, or end; [`read_lengths`]: how long they are;
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
 //! - [`EventReader`]: events of persons, one at a time, also from logs of cases in XES;
 //! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
@@ -52,6 +52,7 @@ mod counted;
 mod early_sync;
 mod events;
 mod initial_file;
+mod lengths_file;
 mod lines;
 mod manifest;
 mod mechanism_file;
@@ -64,6 +65,7 @@ mod read_error;
 mod release;
 mod release_writer;
 mod row_text;
+mod shares_table;
 mod table;
 mod unknown_states;
 mod verify;
@@ -82,7 +84,8 @@ pub use columns::{
 };
 pub use compression::Compression;
 pub use events::{EventColumns, EventOptions, EventPlace, EventReader, EventRow};
-pub use initial_file::{read_initial, read_initial_from, write_initial};
+pub use initial_file::{read_initial, read_initial_from, write_distribution, write_initial};
+pub use lengths_file::{read_lengths, read_lengths_from, write_lengths};
 pub use manifest::{
     BlockPart, ChainPart, Counts, CoveragePart, FinishedRelease, GuaranteePart, Hashing, Manifest,
     MechanismPart, PersonsPart, PromisePart, ReleasePart, hash_file,

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 
 use thiserror::Error;
-use veilwalk::chain::{ChainError, InitialError, UnknownState};
+use veilwalk::chain::{ChainError, FitTerms, InitialError, UnknownState, WalkLengthsError};
 use veilwalk::error::Remedy;
 
 use crate::compression::{Compression, Damaged};
@@ -173,10 +173,10 @@ pub enum ReadErrorKind {
         /// The second.
         second: usize,
     },
-    /// A state that has two rows.
-    #[error("the state {label:?} already has line {first_line}; give each state one line")]
+    /// A state, or a number of moves, that has two rows.
+    #[error("{label:?} already has line {first_line}; give each one line")]
     DuplicateRow {
-        /// The label.
+        /// What stands there.
         label: String,
         /// The line it had before.
         first_line: u64,
@@ -215,6 +215,18 @@ pub enum ReadErrorKind {
     /// The file does not make an initial distribution.
     #[error("{0}; correct the column \"probability\"")]
     Initial(InitialError),
+    /// The file does not make a distribution of lengths.
+    #[error("{0}; correct the column \"probability\"")]
+    Lengths(WalkLengthsError),
+    /// A field that is not a number of moves.
+    #[error(
+        "{found:?} is not a number of moves; write a whole number from 0 up to {most}",
+        most = FitTerms::LONGEST
+    )]
+    NotMoves {
+        /// What was found.
+        found: String,
+    },
     /// A label that is not a state of the chain.
     #[error("{}", unknown_state(.0))]
     UnknownState(UnknownState),

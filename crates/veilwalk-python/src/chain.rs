@@ -249,7 +249,8 @@ impl Chain {
             .ok_or_else(|| parameter_error("max_moves: give a whole number from 1 up"))?;
         let mut terms = FitTerms::new(number(&epsilon)?, max_moves).map_err(parameter_error)?;
         if let Some(share) = starts_share {
-            terms = terms.with_starts(number(&share)?).map_err(parameter_error)?;
+            let with_starts = terms.with_starts(number(&share)?);
+            terms = with_starts.map_err(|error| parameter_error(format!("starts: {error}")))?;
         }
         if let Some(floor) = floor {
             terms = terms.with_floor(number(&floor)?).map_err(parameter_error)?;

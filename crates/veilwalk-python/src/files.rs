@@ -13,7 +13,7 @@ use veilwalk::mechanism::Calibration;
 use veilwalk::random::SourceKind;
 use veilwalk::{ReleaseId, Start};
 use veilwalk_io::{
-    FinishedRelease, Manifest, MechanismFile, UnknownStates, check_release, hash_file,
+    FinishedRelease, Manifest, MechanismFile, PersonsPart, UnknownStates, check_release, hash_file,
     verify_release, write_model,
 };
 use veilwalk_ledger::{Ledger, Limit, Terms, Window, is_ledger};
@@ -254,6 +254,7 @@ pub(crate) fn write_manifest(
     block: Option<&str>,
     longest_walk: Option<u64>,
     unknown_state: &Bound<'_, PyAny>,
+    persons: Option<(Option<u64>,)>,
 ) -> PyResult<String> {
     let source = match randomness {
         "system" => SourceKind::System,
@@ -307,7 +308,7 @@ pub(crate) fn write_manifest(
             kept_columns: &kept_columns,
             unknown_states,
             counts,
-            persons: None,
+            persons: persons.map(|(most_walks,)| PersonsPart { losses_add_up: true, most_walks }),
             file: &path,
             hash,
         });

@@ -18,6 +18,7 @@ mod interrupt;
 mod labels;
 mod lists;
 mod mechanism;
+mod people;
 mod prepare;
 mod release;
 mod remedy;
@@ -46,6 +47,7 @@ mod _native {
     use super::lists::{release_lists, release_numbers};
     #[pymodule_export]
     use super::mechanism::Mechanism;
+    use super::people::{person_total, visit_substitutions};
     #[pymodule_export]
     use super::prepare::prepare;
     #[pymodule_export]

@@ -19,6 +19,7 @@ use crate::choice::{Words, block_length, promise};
 use crate::error::{EmptyGuaranteeError, ParameterError, parameter_error};
 use crate::interrupt;
 use crate::labels::{Labels, Naming};
+use crate::people::in_words;
 
 /// A member of the family on a chain.
 #[pyclass(frozen, module = "veilwalk._native")]
@@ -312,8 +313,10 @@ impl Mechanism {
         all_pairs: bool,
         block: Option<&str>,
         longest_walk: Option<u64>,
+        visit: Option<(String, String)>,
+        walks_per_person: Option<u64>,
     ) -> PyResult<(String, String)> {
-        let Made { mechanism, name, .. } = self.releasing(py, block, longest_walk)?;
+        let Made { mechanism, name, promise, .. } = self.releasing(py, block, longest_walk)?;
         let effort = if all_pairs { Effort::UNLIMITED } else { Effort::default() };
         let (calibration, calibrated) = (self.made.calibration, self.made.calibrated);
         interrupt::run(py, move |stop| {
@@ -354,6 +357,10 @@ impl Mechanism {
             if let Some(paragraph) = Observed::of(&mechanism) {
                 words = format!("{}\n\n{paragraph}", words.trim_end());
             }
+            let epsilon = promise.epsilon.value();
+            let (stay, person) = in_words(&mut answer, epsilon, visit, walks_per_person)?;
+            let parts = stay.into_iter().chain([words.trim_end().to_owned()]).chain(person);
+            let words = parts.collect::<Vec<_>>().join("\n\n");
             Ok::<_, PyErr>((answer.to_string(), words))
         })
     }

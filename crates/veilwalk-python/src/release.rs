@@ -132,11 +132,6 @@ impl Manner {
                 "window: it is how far a budget looks back; give budget= too",
             ));
         }
-        if ledger.is_none() && persons.is_some() {
-            return Err(parameter_error(
-                "person: it is who is charged in a ledger; give ledger= too",
-            ));
-        }
         let start = mechanism.start(start)?;
         let releasing = mechanism.releasing(py, block, longest_walk)?.mechanism;
         let charge = ledger.map(|path| {

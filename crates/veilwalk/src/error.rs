@@ -28,6 +28,9 @@ pub enum Error {
     /// Numbers that are no initial distribution.
     #[error(transparent)]
     Initial(#[from] crate::chain::InitialError),
+    /// Numbers that are no distribution of lengths.
+    #[error(transparent)]
+    WalkLengths(#[from] crate::chain::WalkLengthsError),
     /// A price of a private fit that is none.
     #[error(transparent)]
     FitTerms(#[from] crate::chain::FitTermsError),
@@ -55,6 +58,9 @@ pub enum Error {
     /// Cells whose tables would not fit.
     #[error(transparent)]
     CellsTooLarge(#[from] crate::distance::CellsTooLarge),
+    /// Walks that cannot be made to end in given places.
+    #[error(transparent)]
+    EndedWalks(#[from] crate::analysis::EndedWalksError),
     /// A text that is no number.
     #[error(transparent)]
     Number(#[from] crate::rational::RationalError),

@@ -106,8 +106,8 @@ pub mod report {
 }
 pub mod request {
     pub use crate::request::{
-        Base, CandidateChoice, Made, NotASpan, Request, RequestError, Settled, Span, TrackChoice,
-        Visit,
+        Base, CandidateChoice, Made, NotASpan, PersonTotal, Request, RequestError, Settled, Span,
+        TrackChoice, Visit,
     };
 }
 pub mod session {

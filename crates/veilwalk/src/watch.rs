@@ -56,6 +56,8 @@ pub enum Stage {
     Rounds,
     /// An estimate is made again of walks drawn with replacement.
     Replicates,
+    /// Weights of last states are fitted.
+    Ends,
 }
 
 impl fmt::Display for Stage {
@@ -82,6 +84,7 @@ impl fmt::Display for Stage {
             Self::Inference => "inferring",
             Self::Rounds => "estimating",
             Self::Replicates => "intervals",
+            Self::Ends => "last states",
         })
     }
 }

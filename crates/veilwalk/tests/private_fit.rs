@@ -279,6 +279,133 @@ fn fits_have_the_exact_law() {
     assert!(chance > 1e-9, "{least_in_c} of {rounds} at {expected}");
 }
 
+/// All three tables beside the moves, each with a share.
+fn all_terms(epsilon: &str, longest: u32) -> FitTerms {
+    let [start, end, length] = ["0.2", "0.3", "0.4"].map(|share| share.parse().unwrap());
+    let terms = terms(epsilon, 1, None).with_starts(start).unwrap().with_ends(end).unwrap();
+    terms.with_lengths(length, NonZeroU32::new(longest).unwrap()).unwrap()
+}
+
+/// The exact law of the clipped noisy counts of last states and lengths, for persons with any number of walks on the ring.
+fn law_of_ends_and_lengths(terms: FitTerms, persons: &[&[Vec<usize>]]) -> Vec<f64> {
+    let (states, longest) = (3, terms.longest() as usize);
+    // Every way to draw one walk of each person, for its last state and, on its own, for its length.
+    let draws = |of: &dyn Fn(&[usize]) -> Option<usize>, places: usize| {
+        let mut ways = vec![(1.0, vec![0i64; places])];
+        for walks in persons {
+            let theirs: Vec<usize> = walks.iter().filter_map(|walk| of(walk)).collect();
+            if theirs.is_empty() {
+                continue;
+            }
+            let theirs = &theirs;
+            let each = ways.iter().flat_map(|(p, counts)| {
+                theirs.iter().map(move |&place| {
+                    let mut counts = counts.clone();
+                    counts[place] += 1;
+                    (p / theirs.len() as f64, counts)
+                })
+            });
+            ways = each.collect();
+        }
+        ways
+    };
+    let law = |ways: Vec<(f64, Vec<i64>)>, rate: f64, places: usize| -> Vec<f64> {
+        let outcome = |outcome: Vec<usize>| -> f64 {
+            let way = |(p, counts): &(f64, Vec<i64>)| {
+                let each = outcome.iter().zip(counts);
+                let each = each.map(|(&class, &count)| classes(count, rate, 4)[class]);
+                p * each.product::<f64>()
+            };
+            ways.iter().map(way).sum()
+        };
+        combinations(4, places).map(outcome).collect()
+    };
+    let last = |walk: &[usize]| walk.last().copied().filter(|&state| state < states);
+    let ends = law(draws(&last, states), terms.ends_rate().as_f64(), states);
+    let length = |walk: &[usize]| Some((walk.len() - 1).min(longest));
+    let lengths = law(draws(&length, longest + 1), terms.lengths_rate().as_f64(), longest + 1);
+    ends.iter().flat_map(|end| lengths.iter().map(move |length| end * length)).collect()
+}
+
+/// Last states and lengths change the odds by no more than their shares of ε, for a person more or less with one
+/// walk, with two, or with a walk that ends beyond the graph. For one replaced state, as `one_state` says.
+#[test]
+fn ends_and_lengths_lose_their_shares_and_no_more() {
+    let terms = all_terms("1", 2);
+    let share = (terms.ends_share().as_f64() + terms.lengths_share().as_f64()) * 1.0;
+    let bob: &[Vec<usize>] = &[vec![0, 1], vec![1, 2, 0]];
+    let without = law_of_ends_and_lengths(terms, &[bob]);
+    let loss = |one: &[f64], other: &[f64]| {
+        let each = one.iter().zip(other).map(|(p, q)| (p / q).ln().abs());
+        each.fold(0.0, f64::max)
+    };
+    let mut largest = 0.0f64;
+    let anns: [&[Vec<usize>]; 5] = [
+        &[vec![0, 1, 2]],
+        &[vec![0]],
+        &[vec![0, 1, 0, 1, 2]],
+        &[vec![0, 1], vec![2, 0, 0]],
+        &[vec![0, 9], vec![1, 1]],
+    ];
+    for ann in anns {
+        let with = law_of_ends_and_lengths(terms, &[bob, ann]);
+        assert!((with.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        largest = largest.max(loss(&with, &without));
+    }
+    assert!(largest <= share + 1e-9 && largest > 0.99 * share, "{largest} of {share}");
+    // One state of one of two walks: its end moves, and its length stays.
+    let before: &[Vec<usize>] = &[vec![0, 1], vec![2, 0, 0]];
+    let bound = 2.0 * terms.ends_rate().as_f64();
+    let mut largest = 0.0f64;
+    for state in [0, 2, 9] {
+        let after: &[Vec<usize>] = &[vec![0, state], vec![2, 0, 0]];
+        let [before, after] =
+            [before, after].map(|ann| law_of_ends_and_lengths(terms, &[bob, ann]));
+        largest = largest.max(loss(&before, &after));
+    }
+    assert!(largest <= bound + 1e-9 && largest > 0.3 * bound, "{largest} of {bound}");
+}
+
+/// What the program draws, of the walks of a person and of noise, has the exact law.
+#[test]
+fn ends_and_lengths_have_the_exact_law() {
+    let (graph, terms) = (ring(), all_terms("4", 2));
+    let walks = [("bob", vec!["a", "b"]), ("bob", vec!["b", "c", "a"]), ("ann", vec!["c", "a"])];
+    // Bob's walk is drawn for the end and again for the length. All of ann's moves are one.
+    let (ends, lengths) = ([[1, 1, 0], [2, 0, 0]], [[0, 2, 0], [0, 1, 1]]);
+    let first_is_least = |counts: &[f64]| counts.iter().all(|&count| counts[0] <= count);
+    let expected = |ways: [[i64; 3]; 2], rate: f64| -> f64 {
+        let q = (-rate).exp();
+        let point = |k: i64| (1.0 - q) / (1.0 + q) * q.powi(k.unsigned_abs() as i32);
+        let noise: Vec<Vec<usize>> = combinations(41, 3).collect();
+        let way = |counts: [i64; 3]| -> f64 {
+            let each = noise.iter().map(|noise| [0, 1, 2].map(|place| noise[place] as i64 - 20));
+            let least = each.filter(|noise| {
+                let noisy = [0, 1, 2].map(|place| counts[place] + noise[place]);
+                first_is_least(&nearest_counts(&noisy))
+            });
+            least.map(|noise| noise.iter().map(|&k| point(k)).product::<f64>()).sum()
+        };
+        (way(ways[0]) + way(ways[1])) / 2.0
+    };
+    let expected = [
+        expected(ends, terms.ends_rate().as_f64()),
+        expected(lengths, terms.lengths_rate().as_f64()),
+    ];
+    let (mut seen, rounds) = ([0u64; 2], 100_000);
+    for seed in 0..rounds {
+        let fitted = fit(&graph, terms, &walks, seed);
+        let (ends, lengths) = (fitted.ends.unwrap(), fitted.lengths.unwrap());
+        let ends = [0, 1, 2].map(|state| ends.probability(StateId::new(state)));
+        let lengths = [0, 1, 2].map(|moves| lengths.probability(moves));
+        seen[0] += u64::from(first_is_least(&ends));
+        seen[1] += u64::from(first_is_least(&lengths));
+    }
+    for (seen, p) in seen.into_iter().zip(expected) {
+        assert!(p > 0.01 && chance_of(seen, rounds, p) > 1e-9, "{seen} of {rounds} at {p}");
+    }
+}
+
 fn walks_of(chain: &Chain, persons: usize, moves: usize, seed: u64) -> Vec<(String, Vec<String>)> {
     let mut random = seed;
     let mut uniform = move || {
@@ -416,4 +543,8 @@ fn a_repeated_fit_repeats_itself() {
     assert_ne!(first.counts, fit(&graph, terms, &more, 3).counts, "no move was added");
     assert_eq!(terms.floor(), Rational::ONE);
     assert!(first.counts.iter().all(|&count| count >= 1.0));
+    // Tables that are not wanted are not there, and those that are repeat themselves too.
+    assert_eq!((first.ends, first.lengths), (None, None));
+    let [one, two] = [0, 0].map(|_| fit(&graph, all_terms("1", 3), &walks, 3));
+    assert_eq!((one.ends, one.lengths), (two.ends, two.lengths));
 }

@@ -1,6 +1,7 @@
 //! `veilwalk guarantee`: what a promise means on a chain, before anything is released.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -11,11 +12,11 @@ use veilwalk::inference::Inference;
 use veilwalk::internal::cell::CellScale;
 use veilwalk::internal::guarantee::{Coverage, Observed};
 use veilwalk::internal::nats::in_nats;
-use veilwalk::internal::request::Made;
+use veilwalk::internal::request::{Made, PersonTotal};
 use veilwalk::mechanism::Calibration;
 use veilwalk::{Distance, Start, Watch, unwatched};
 
-use crate::args::{Format, ReleaseArgs, counted};
+use crate::args::{Format, ReleaseArgs, count, counted};
 use crate::progress::{with_progress, with_stages};
 use crate::terminal;
 
@@ -42,6 +43,15 @@ pub(crate) struct Args {
     /// is done in any case. `veilwalk attack` has more of it
     #[arg(long)]
     attack: bool,
+
+    /// Say too what it comes to for somebody who has so many walks
+    #[arg(
+        long,
+        value_name = "COUNT",
+        allow_negative_numbers = true,
+        value_parser = count::<NonZeroU64>()
+    )]
+    walks_per_person: Option<NonZeroU64>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -61,6 +71,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         guarantee.mechanism.clone_from(&chosen.name);
     }
     let attacker = if guarantee.vacuous { None } else { attacker(&chosen, args.attack)? };
+    let person = args.walks_per_person.map(|walks| {
+        let epsilon = chosen.promise.epsilon.value();
+        PersonTotal { epsilon, walks }
+    });
     match args.format {
         Format::Json => {
             let mut answer = serde_json::to_value(&guarantee)?;
@@ -100,6 +114,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                     "in_words": visit.to_string(),
                 });
             }
+            if let Some(person) = person {
+                answer["person"] = json!({
+                    "walks": person.walks,
+                    "epsilon": person.total().map(|total| total.to_string()),
+                    "in_words": person.to_string(),
+                });
+            }
             terminal::print(format_args!("{answer:#}"))?;
         }
         Format::Text => {
@@ -110,6 +131,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             if let Some(found) = &attacker {
                 terminal::print(format_args!("\nWhat somebody who knows the chain can guess"))?;
                 terminal::print(terminal::wrapped(&attacker_in_words(found)))?;
+            }
+            if let Some(person) = person {
+                terminal::print(format_args!("\n{}", terminal::wrapped(&person.to_string())))?;
             }
             if let Some(words) = Observed::of(&chosen.mechanism) {
                 terminal::print(format_args!("\n{words}"))?;

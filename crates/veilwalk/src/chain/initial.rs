@@ -2,14 +2,15 @@
 
 use thiserror::Error;
 
+use super::running_totals::RunningTotals;
 use super::{Chain, NotConverged, StateId};
-use crate::random::{Words, uniform_below};
+use crate::random::Words;
 
 /// A distribution over the states, held as whole-number weights so that a draw from it is exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Initial {
-    /// Running totals of the weights, one for each state. The last is the total.
-    cumulative: Vec<u64>,
+    /// One weight for each state.
+    weights: RunningTotals,
 }
 
 /// Why numbers are not an initial distribution.
@@ -17,7 +18,7 @@ pub struct Initial {
 #[non_exhaustive]
 pub enum InitialError {
     /// A probability that is not a finite number from zero up.
-    #[error("the initial probability {value} of {state:?} is not a finite number from zero up")]
+    #[error("the probability {value} of {state:?} is not a finite number from zero up")]
     BadEntry {
         /// The state's label.
         state: String,
@@ -25,7 +26,7 @@ pub enum InitialError {
         value: f64,
     },
     /// The probabilities do not sum to one.
-    #[error("the initial probabilities sum to {sum:.9}, not to 1")]
+    #[error("the probabilities sum to {sum:.9}, not to 1")]
     Sum {
         /// What they sum to.
         sum: f64,
@@ -44,20 +45,16 @@ pub enum InitialError {
 }
 
 impl Initial {
-    /// Weights are multiples of this share of the whole, and a positive probability is at least
-    /// one of them.
-    const RESOLUTION: f64 = (1u64 << 60) as f64;
-
     /// Every state with the same probability.
     #[must_use]
     pub fn uniform(states: usize) -> Self {
-        Self { cumulative: (1..=states as u64).collect() }
+        Self { weights: RunningTotals::uniform(states) }
     }
 
     /// Always this state.
     #[must_use]
     pub fn at(state: StateId, states: usize) -> Self {
-        Self { cumulative: (0..states).map(|i| u64::from(i >= state.index())).collect() }
+        Self { weights: RunningTotals::at(state.index(), states) }
     }
 
     /// The chain's stationary distribution.
@@ -87,63 +84,43 @@ impl Initial {
         if (sum - 1.0).abs() > 1e-6 {
             return Err(InitialError::Sum { sum });
         }
-        let mut total = 0u64;
-        let cumulative = probabilities
-            .iter()
-            .map(|&p| {
-                let weight = (p / sum * Self::RESOLUTION).round() as u64;
-                total += if p > 0.0 { weight.max(1) } else { 0 };
-                total
-            })
-            .collect();
-        Ok(Self { cumulative })
+        Ok(Self { weights: RunningTotals::of_shares(probabilities) })
     }
 
     /// Running totals of the weights, one for each state: the exact distribution in numbers.
     #[must_use]
     pub fn running_totals(&self) -> &[u64] {
-        &self.cumulative
+        self.weights.totals()
     }
 
     /// The distribution with these running totals; `None` if they go down or end at zero.
     #[must_use]
     pub fn from_running_totals(totals: Vec<u64>) -> Option<Self> {
-        let positive = totals.last().is_some_and(|&total| total > 0);
-        (positive && totals.is_sorted()).then_some(Self { cumulative: totals })
+        Some(Self { weights: RunningTotals::of_totals(totals)? })
     }
 
     /// The probability of a state.
     #[must_use]
     pub fn probability(&self, state: StateId) -> f64 {
-        self.weight(state) as f64 / self.total() as f64
+        self.weights.share(state.index())
     }
 
     /// The one state that every walk starts from, if there is only one.
     #[must_use]
     pub fn only(&self) -> Option<StateId> {
-        let mut positive =
-            (0..self.cumulative.len()).map(StateId::new).filter(|&s| self.weight(s) > 0);
+        let places = 0..self.weights.totals().len();
+        let mut positive = places.filter(|&place| self.weights.weight(place) > 0);
         let first = positive.next()?;
-        positive.next().is_none().then_some(first)
+        positive.next().is_none().then_some(StateId::new(first))
     }
 
     /// Draws a state.
     pub fn draw(&self, words: &mut impl Words) -> StateId {
-        let pick = uniform_below(words, self.total());
-        StateId::new(self.cumulative.partition_point(|&upto| upto <= pick))
+        StateId::new(self.weights.draw(words))
     }
 
     pub(super) fn hash_into(&self, number: &mut impl FnMut(u64)) {
-        self.cumulative.iter().for_each(|&n| number(n));
-    }
-
-    fn total(&self) -> u64 {
-        *self.cumulative.last().expect("a chain has at least one state")
-    }
-
-    fn weight(&self, state: StateId) -> u64 {
-        let before = state.index().checked_sub(1).map_or(0, |i| self.cumulative[i]);
-        self.cumulative[state.index()] - before
+        self.weights.totals().iter().for_each(|&n| number(n));
     }
 }
 

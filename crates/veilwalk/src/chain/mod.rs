@@ -20,9 +20,11 @@ mod grid;
 mod initial;
 pub(crate) mod parts;
 pub(crate) mod private_fit;
+mod running_totals;
 pub(crate) mod state_labels;
 mod stationary;
 mod structure;
+mod walk_lengths;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -41,6 +43,7 @@ pub use private_fit::{
 
 pub(crate) use state_labels::StateLabels;
 pub use stationary::NotConverged;
+pub use walk_lengths::{WalkLengths, WalkLengthsError};
 
 pub use crate::state::StateId;
 

@@ -19,8 +19,10 @@
 //! ```
 
 mod auto;
+mod person;
 mod visit;
 
+pub use person::PersonTotal;
 pub use visit::{NotASpan, Span, Visit};
 
 use std::sync::Arc;

@@ -4,18 +4,21 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use veilwalk::analysis::{Origin, OwnWalks};
-use veilwalk::{Chain, Source};
+use veilwalk::analysis::{EndedWalks, Origin, OwnWalks};
+use veilwalk::chain::WalkLengths;
+use veilwalk::random::Words;
+use veilwalk::{Chain, Source, StateId};
 use veilwalk_io::{AtomicFile, Compression, WalkFormat, WalkWriter};
 
 use crate::args::{self, ChainOptions, Loaded, any_whole, counted, is_standard_output, whole};
-use crate::progress::{self, Stoppable};
+use crate::progress::{self, Stoppable, with_progress};
 use crate::terminal;
 
 /// Write walks that the chain itself would make
 ///
-/// Every walk starts at the chain's initial distribution and moves as the chain does. The walks are made up: no
-/// real walk is read. The output has the columns `trajectory`, `step` and `state`, as a release has.
+/// Every walk starts at the chain's initial distribution and moves as the chain does. With --ends it is one of those
+/// walks of the chain that end where they should. The walks are made up: no real walk is read. The output has the columns
+/// `trajectory`, `step` and `state`, as a release has.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A built-in chain (`credit` or `downtown`) or a file, as for `chain check`
@@ -44,6 +47,16 @@ pub(crate) struct Args {
     )]
     steps: u64,
 
+    /// Draw how many moves each walk has from this file instead: a table with the columns `moves` and
+    /// `probability`, as `veilwalk chain fit --lengths` writes it
+    #[arg(long, value_name = "FILE", conflicts_with = "steps")]
+    lengths: Option<PathBuf>,
+
+    /// Let walks end where this file says: a table with the columns `state` and `probability`, as
+    /// `veilwalk chain fit --ends` writes it
+    #[arg(long, value_name = "FILE")]
+    ends: Option<PathBuf>,
+
     /// Start every walk here instead
     #[arg(long, value_name = "STATE", conflicts_with = "initial")]
     from: Option<String>,
@@ -64,7 +77,10 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    super::settle_output(&args.output, &args.options.inputs(&args.chain))?;
+    let mut inputs = args.options.inputs(&args.chain);
+    inputs.extend(args.lengths.iter().map(|path| (path.as_path(), "the lengths")));
+    inputs.extend(args.ends.iter().map(|path| (path.as_path(), "the last states")));
+    super::settle_output(&args.output, &inputs)?;
     let chain = match args.options.read(&args.chain)? {
         Loaded::Chain(chain) => *chain,
         Loaded::Model(model) => model.chain().clone(),
@@ -73,40 +89,89 @@ pub(super) fn run(args: &Args) -> Result<()> {
         Some(label) => Origin::At(args::state(&chain, "--from", label)?),
         None => Origin::Initial,
     };
+    let lengths = match &args.lengths {
+        Some(path) => veilwalk_io::read_lengths(path)?,
+        None => WalkLengths::always(args.steps as usize),
+    };
+    let walks = args.own_walks(&chain, origin, lengths)?;
     let format = WalkFormat::from_path(&args.output).unwrap_or(WalkFormat::Csv);
     let compression = Compression::from_path(&args.output);
     let name = if is_standard_output(&args.output) {
         let name = "standard output";
         let out = BufWriter::new(std::io::stdout());
-        let walks = WalkWriter::new(out, name, format, compression, &chain)?;
-        args.write(&chain, origin, walks)?;
+        let out = WalkWriter::new(out, name, format, compression, &chain)?;
+        args.write(&chain, &walks, out)?;
         name.to_owned()
     } else {
         let file = AtomicFile::create(&args.output)?;
         let name = file.name().to_owned();
-        let walks = WalkWriter::new(file, &name, format, compression, &chain)?;
-        args.write(&chain, origin, walks)?.commit()?;
+        let out = WalkWriter::new(file, &name, format, compression, &chain)?;
+        args.write(&chain, &walks, out)?.commit()?;
         name
     };
-    terminal::note(format!(
-        "{name}: {} of {} each, made up by the chain",
-        counted(args.walks as usize, "walk"),
-        counted(args.steps as usize, "step"),
-    ));
+    let number = counted(args.walks as usize, "walk");
+    terminal::note(match args.lengths {
+        Some(_) => format!("{name}: {number}, made up by the chain"),
+        None => {
+            let steps = counted(args.steps as usize, "step");
+            format!("{name}: {number} of {steps} each, made up by the chain")
+        }
+    });
     Ok(())
 }
 
+/// Where walks come from: the chain alone, or those of its walks that end where they should.
+enum Walks<'c> {
+    Own { own: OwnWalks<'c>, origin: Origin, lengths: WalkLengths },
+    Ended(EndedWalks<'c>),
+}
+
+impl Walks<'_> {
+    fn walk(&self, words: &mut impl Words) -> Vec<StateId> {
+        match self {
+            Self::Own { own, origin, lengths } => own.walk(*origin, lengths.draw(words), words),
+            Self::Ended(ended) => ended.walk(words),
+        }
+    }
+}
+
 impl Args {
+    /// What is said if more walks than this end where they should not: one in a hundred.
+    const FAR: f64 = 0.01;
+
+    fn own_walks<'c>(
+        &self,
+        chain: &'c Chain,
+        origin: Origin,
+        lengths: WalkLengths,
+    ) -> Result<Walks<'c>> {
+        let Some(path) = &self.ends else {
+            return Ok(Walks::Own { own: OwnWalks::new(chain), origin, lengths });
+        };
+        let ends = veilwalk_io::read_initial(path, chain)?;
+        let ended = with_progress("last states", |watch| {
+            EndedWalks::new(chain, origin, lengths, &ends, watch)
+        })?;
+        if ended.ends_off() > Self::FAR {
+            terminal::warning(format!(
+                "{}: walks of this chain with these starts and lengths do not all end where they should; {:.1} % \
+                 end elsewhere",
+                path.display(),
+                100.0 * ended.ends_off()
+            ));
+        }
+        Ok(Walks::Ended(ended))
+    }
+
     /// Draws the walks, each from bits of its own, so that its name says which it is.
     fn write<W: Write + Send>(
         &self,
         chain: &Chain,
-        origin: Origin,
-        mut walks: WalkWriter<'_, W>,
+        walks: &Walks<'_>,
+        mut out: WalkWriter<'_, W>,
     ) -> Result<W> {
         let source = self.seed.map_or_else(Source::system, Source::seeded);
         let mut randomness = source.open(chain.hash().0)?;
-        let own = OwnWalks::new(chain);
         let _stoppable = Stoppable::new();
         for number in 0..self.walks {
             if progress::stop_requested() {
@@ -114,9 +179,9 @@ impl Args {
             }
             let name = number.to_string();
             let key = randomness.walk(name.as_bytes());
-            let walk = own.walk(origin, self.steps as usize, randomness.at(&key, 0, None));
-            walks.write_walk(&name, &walk)?;
+            let walk = walks.walk(randomness.at(&key, 0, None));
+            out.write_walk(&name, &walk)?;
         }
-        Ok(walks.finish()?)
+        Ok(out.finish()?)
     }
 }

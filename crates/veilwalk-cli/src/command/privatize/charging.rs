@@ -1,15 +1,16 @@
 //! What is charged to a ledger before it is released.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use veilwalk::guarantee::Price;
 use veilwalk::internal::mechanism::Budget;
-use veilwalk::internal::request::Made;
+use veilwalk::internal::request::{Made, PersonTotal};
 use veilwalk::internal::session::WalkDigest;
 use veilwalk::session::Releaser;
-use veilwalk::{Chain, Promise, Rational, Start};
+use veilwalk::{Chain, Promise, Start};
 use veilwalk_io::{NewWalk, ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader};
 use veilwalk_ledger::{Charge, Charged, Ledger, LedgerError, Limit, Terms};
 
@@ -99,17 +100,14 @@ pub(super) fn tell_persons(known: &Known, promise: Promise) -> Option<u64> {
     for person in known.values().filter_map(|walk| walk.person.as_deref()) {
         *walks.entry(person).or_default() += 1;
     }
-    let most = walks.values().copied().max()?;
-    let epsilon = promise.epsilon.value();
-    let total = epsilon.multiply_rounding_up(Rational::whole(most))?;
+    let most = NonZeroU64::new(walks.values().copied().max()?)?;
+    let total = PersonTotal { epsilon: promise.epsilon.value(), walks: most };
     terminal::note(format!(
-        "{} of {}. The promise is for each walk, and the losses of a person's walks add up: with {}, the most \
-         that a person has here, epsilon {total} in all",
+        "{} of {}, of whom no one has more than {most}. {total}",
         counted(known.len(), "walk"),
         counted(walks.len(), "person"),
-        counted(most as usize, "walk"),
     ));
-    Some(most)
+    Some(most.get())
 }
 
 fn charge_of<'a>(name: &'a str, person: Option<&'a str>) -> Charge<'a> {

@@ -1,4 +1,5 @@
-//! What each person contributes: at most so many moves and one first state, drawn from that person's rows alone.
+//! What each person contributes: at most so many moves, one first state, one last state and one length, drawn from
+//! that person's rows alone.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -47,7 +48,9 @@ pub(super) struct Contributions {
     most: u64,
     numbers: HashMap<String, usize>,
     persons: Vec<Person>,
-    walks: HashMap<String, Walk>,
+    walk_numbers: HashMap<String, usize>,
+    /// In the order of their first rows.
+    walks: Vec<Walk>,
     tally: FitTally,
     /// A digest of all rows, where anybody asks for it.
     rows: Option<blake3::Hasher>,
@@ -67,6 +70,7 @@ struct Person {
 struct Walk {
     person: usize,
     last: Option<StateId>,
+    rows: u64,
 }
 
 impl Contributions {
@@ -76,7 +80,8 @@ impl Contributions {
             most: most.get().into(),
             numbers: HashMap::new(),
             persons: Vec::new(),
-            walks: HashMap::new(),
+            walk_numbers: HashMap::new(),
+            walks: Vec::new(),
             tally: FitTally::default(),
             rows: with_digest.then(rows),
         }
@@ -91,12 +96,14 @@ impl Contributions {
         state: Option<StateId>,
     ) -> Result<(), TwoPersons> {
         let number = self.number(name, randomness);
-        let is_new = !self.walks.contains_key(walk);
-        if is_new {
-            self.walks.insert(walk.to_owned(), Walk { person: number, last: None });
+        let known = self.walk_numbers.get(walk).copied();
+        let known = known.unwrap_or_else(|| {
+            self.walk_numbers.insert(walk.to_owned(), self.walks.len());
+            self.walks.push(Walk { person: number, last: None, rows: 0 });
             self.tally.walks += 1;
-        }
-        let Some(known) = self.walks.get_mut(walk) else { return Ok(()) };
+            self.walks.len() - 1
+        });
+        let known = &mut self.walks[known];
         if known.person != number {
             let owner = self.numbers.iter().find(|&(_, &number)| number == known.person);
             let first = owner.map(|(name, _)| name.clone()).unwrap_or_default();
@@ -108,6 +115,8 @@ impl Contributions {
             }
         }
         let last = std::mem::replace(&mut known.last, state);
+        let is_new = known.rows == 0;
+        known.rows += 1;
         self.tally.unknown_states += u64::from(state.is_none());
         let person = &mut self.persons[number];
         if let (true, Some(state)) = (is_new, state) {
@@ -172,6 +181,46 @@ impl Contributions {
         }
         (moves, starts)
     }
+
+    /// The exact counts of last states: of each person one, of those walks whose last state the graph has.
+    pub(super) fn ends(&self, graph: &Chain, randomness: &mut Randomness) -> Vec<u64> {
+        let mut counts = vec![0; graph.len()];
+        let last = |walk: &Walk| walk.last.map(StateId::index);
+        self.one_of_each(Once::End, last, randomness).for_each(|state| counts[state] += 1);
+        counts
+    }
+
+    /// The exact counts of numbers of moves, whether or not the graph has them: of each person one walk's.
+    pub(super) fn lengths(&self, longest: u32, randomness: &mut Randomness) -> Vec<u64> {
+        let mut counts = vec![0; longest as usize + 1];
+        let length = |walk: &Walk| Some((walk.rows - 1).min(longest.into()) as usize);
+        self.one_of_each(Once::Length, length, randomness).for_each(|length| counts[length] += 1);
+        counts
+    }
+
+    /// Something of one walk of each person, each of the person's walks that have it as likely as any other.
+    fn one_of_each(
+        &self,
+        what: Once,
+        of: impl Fn(&Walk) -> Option<usize>,
+        randomness: &mut Randomness,
+    ) -> impl Iterator<Item = usize> {
+        let mut theirs = vec![Vec::new(); self.persons.len()];
+        self.walks.iter().for_each(|walk| theirs[walk.person].extend(of(walk)));
+        let drawn = theirs.into_iter().zip(&self.persons).filter(|(theirs, _)| !theirs.is_empty());
+        drawn.map(move |(theirs, person)| {
+            let words = randomness.at(&person.key, what as u64, None);
+            theirs[uniform_below(words, theirs.len() as u64) as usize]
+        })
+    }
+}
+
+/// What is drawn once for a person, by the number of the person's random words. Those for moves and first states have
+/// numbers from two up.
+#[derive(Clone, Copy, Debug)]
+enum Once {
+    End = 0,
+    Length = 1,
 }
 
 impl Person {
@@ -235,6 +284,56 @@ mod tests {
         assert_eq!(collected(&rows, 5, 1).counts(&Chain::credit()).1.iter().sum::<u64>(), 1);
     }
 
+    #[test]
+    fn a_person_with_thousands_of_walks_has_one_end_and_one_length() {
+        let graph = Chain::credit();
+        let walks: Vec<String> = (0..5000).map(|i| i.to_string()).collect();
+        let mut rows = vec![("ann", "a", "B"), ("ann", "a", "Ba")];
+        for walk in &walks {
+            rows.extend([("eve", walk.as_str(), "B"), ("eve", walk, "Ba"), ("eve", walk, "B")]);
+        }
+        let all = collected(&rows, 5, 1);
+        let mut randomness = Source::seeded(1).open([0; 32]).unwrap();
+        let ends = all.ends(&graph, &mut randomness);
+        let place = |label| graph.state(label).unwrap().index();
+        assert_eq!((ends[place("B")], ends[place("Ba")], ends.iter().sum()), (1, 1, 2));
+        assert_eq!(all.lengths(4, &mut randomness), [0, 1, 1, 0, 0]);
+        assert_eq!(all.lengths(1, &mut randomness), [0, 2], "longer ones count as the longest");
+    }
+
+    /// Each walk of a person is drawn as often. One that ends beyond the graph has a length and no end.
+    #[test]
+    fn every_end_and_every_length_is_as_likely() {
+        let graph = Chain::credit();
+        let rows = [
+            ("ann", "1", "B"),
+            ("ann", "2", "B"),
+            ("ann", "2", "Ba"),
+            ("ann", "3", "B"),
+            ("ann", "3", "Ba"),
+            ("ann", "3", "moon"),
+        ];
+        let (mut ends, mut lengths, rounds) = (vec![0; graph.len()], vec![0; 4], 20_000);
+        for seed in 0..rounds {
+            let all = collected(&rows, 2, seed);
+            let mut randomness = Source::seeded(seed).open([0; 32]).unwrap();
+            let add = |all: &mut Vec<u64>, one: Vec<u64>| {
+                all.iter_mut().zip(one).for_each(|(all, one)| *all += one);
+            };
+            add(&mut ends, all.ends(&graph, &mut randomness));
+            add(&mut lengths, all.lengths(3, &mut randomness));
+        }
+        let n = rounds as f64;
+        let likely = |count: u64, p: f64| {
+            let off = (count as f64 - n * p).abs();
+            assert!(off < 5.0 * (n * p * (1.0 - p)).sqrt(), "{count} of {n} at {p}");
+        };
+        likely(ends[graph.state("B").unwrap().index()], 0.5);
+        assert_eq!(ends.iter().sum::<u64>(), rounds);
+        lengths.iter().take(3).for_each(|&count| likely(count, 1.0 / 3.0));
+        assert_eq!(lengths.iter().sum::<u64>(), rounds);
+    }
+
     /// Every move of a person is drawn as often, wherever it stands in the file.
     #[test]
     fn every_move_is_as_likely() {
@@ -256,11 +355,17 @@ mod tests {
     /// What is drawn of a person does not depend on other persons' rows, nor on how they are mixed.
     #[test]
     fn others_do_not_matter() {
-        let ann: Vec<_> =
-            ["B", "Ba", "B", "Caa", "B", "Ba", "Baa"].map(|s| ("ann", "a", s)).to_vec();
-        let mut mixed = Vec::new();
+        let walk = |name, states: &[&'static str]| {
+            states.iter().map(|&state| ("ann", name, state)).collect::<Vec<_>>()
+        };
+        let mut ann = walk("a", &["B", "Ba", "B", "Caa", "B", "Ba", "Baa"]);
+        ann.extend(walk("x", &["B", "B"]));
+        ann.extend(walk("y", &["Ba", "Caa", "Caa"]));
+        let (mut mixed, mut bob) = (Vec::new(), Vec::new());
         for (i, &row) in ann.iter().enumerate() {
-            mixed.extend([("bob", "b", "Aaa"); 3].iter().take(i % 4));
+            let theirs = [("bob", "b", "Aaa"); 3].into_iter().take(i % 4);
+            bob.extend(theirs.clone());
+            mixed.extend(theirs);
             mixed.push(row);
         }
         let person = |all: &Contributions| {
@@ -268,7 +373,15 @@ mod tests {
             (ann.moves.clone(), ann.start)
         };
         for seed in 0..50 {
-            assert_eq!(person(&collected(&ann, 2, seed)), person(&collected(&mixed, 2, seed)));
+            let [ann, bob, mixed] = [&ann, &bob, &mixed].map(|rows| collected(rows, 2, seed));
+            assert_eq!(person(&ann), person(&mixed));
+            let once = |all: &Contributions| {
+                let mut randomness = Source::seeded(seed).open([0; 32]).unwrap();
+                let ends = all.ends(&Chain::credit(), &mut randomness);
+                [ends, all.lengths(20, &mut randomness)].concat()
+            };
+            let sum = once(&ann).into_iter().zip(once(&bob)).map(|(ann, bob)| ann + bob);
+            assert_eq!(sum.collect::<Vec<_>>(), once(&mixed));
         }
     }
 

@@ -13,25 +13,29 @@
 //!
 //! **Contributions.** Of all moves of a person that the public graph has, M are drawn at random without
 //! replacement, or all are taken if there are no more; of the first states of the person's walks that the graph
-//! has, one is drawn. What is drawn of a person depends on the rows of that person alone and on random bits that
-//! nothing else uses. The walks of a person may come in any order and be mixed with those of others: every move
-//! is as likely to be drawn as any other. (To take the first M moves instead would be as private, but favours
-//! what comes early in the file, and early in a walk.)
+//! has, one is drawn. So is one of the last states that the graph has, and the number of moves of one walk (its
+//! rows but one, whatever their states), where those are wanted. What is drawn of a person depends on the rows of
+//! that person alone and on random bits that nothing else uses. The walks of a person may come in any order and
+//! be mixed with those of others: every move is as likely to be drawn as any other. (To take the first M moves
+//! instead would be as private, but favours what comes early in the file, and early in a walk.)
 //!
-//! **Noise.** Let `ε = ε_m + ε_s`. Each count of a public move gets discrete Laplace noise of the rate `ε_m/M`
-//! and each count of first states that of the rate `ε_s`, all independent
-//! ([`DiscreteLaplace`]: `P(k) ∝ exp(−rate·|k|)`). *Proof.* Fix what is drawn of all persons but
-//! the one that is added, which has the same law in both sets of data. For every outcome of the person's own
-//! draw, the counts of moves of the two sets differ by at most M in all, and those of first states by at most
-//! one. By the triangle inequality the log-ratio of the probabilities of any noisy counts is at most
-//! `(ε_m/M)·M + ε_s·1 = ε`. The bound holds for each outcome of the draws, so it holds for their mixture. ∎
-//! A rate whose parts do not fit 32 bits is rounded down, which is more noise.
+//! **Noise.** Let `ε = ε_m + ε_s + ε_e + ε_l`. Each count of a public move gets discrete Laplace noise of the
+//! rate `ε_m/M`, each count of first states that of the rate `ε_s`, each of last states `ε_e`, and each of
+//! lengths, from none to a public longest one that stands for all longer ones, `ε_l`, all independent
+//! ([`DiscreteLaplace`]: `P(k) ∝ exp(−rate·|k|)`). A table that is not wanted has no share and is not released.
+//! *Proof.* Fix what is drawn of all persons but the one that is added, which has the same law in both sets of
+//! data. For every outcome of the person's own draw, the counts of moves of the two sets differ by at most M in
+//! all, and those of first states, of last states and of lengths by at most one each. By the triangle inequality
+//! the log-ratio of the probabilities of any noisy counts is at most `(ε_m/M)·M + ε_s + ε_e + ε_l = ε`. The bound
+//! holds for each outcome of the draws, so it holds for their mixture. ∎ A rate whose parts do not fit 32 bits is
+//! rounded down, which is more noise.
 //!
-//! **One replaced state** of one walk changes at most two moves and at most one first state. Give every move of
-//! the walk its own random priority, and let the M of the highest priority be drawn: that is the same law. To
-//! put another move in the place of one, to take one away or to add one changes what is drawn by at most one
-//! move that leaves and one that enters. So the counts of moves differ by at most `min(4, 2M)` and those of first
-//! states by two, and the log-ratio is at most `min(4, 2M)·ε_m/M + 2·ε_s` ([`FitTerms::one_state`]).
+//! **One replaced state** of one walk changes at most two moves, one first state, one last state and no length.
+//! Give every move of the walk its own random priority, and let the M of the highest priority be drawn: that is
+//! the same law. To put another move in the place of one, to take one away or to add one changes what is drawn by
+//! at most one move that leaves and one that enters. So the counts of moves differ by at most `min(4, 2M)` and
+//! those of first and of last states by two each, and the log-ratio is at most `min(4, 2M)·ε_m/M + 2·ε_s + 2·ε_e`
+//! ([`FitTerms::one_state`]).
 //!
 //! **Everything after the noise** looks at noisy counts and the public graph alone: negative counts become zero,
 //! each row keeps its noisy sum, a public floor is added, and shares are taken. That costs nothing, and
@@ -59,6 +63,7 @@ use thiserror::Error;
 use self::contributions::Contributions;
 use super::{
     BuildOptions, Chain, ChainBuilder, ChainError, Entries, Initial, InitialError, StateId,
+    WalkLengths, WalkLengthsError,
 };
 use crate::random::{DiscreteLaplace, Forked, Randomness, ReleaseId, Source, Unavailable};
 
@@ -104,6 +109,9 @@ pub enum PrivateFitError {
     /// The noisy first states make no distribution.
     #[error(transparent)]
     Initial(#[from] InitialError),
+    /// The noisy lengths make no distribution.
+    #[error(transparent)]
+    Lengths(#[from] WalkLengthsError),
 }
 
 impl<'a> PrivateFit<'a> {
@@ -149,6 +157,10 @@ pub struct Fitted {
     pub chain: Chain,
     /// The noisy counts in the order of the chain's transitions, from the floor up.
     pub counts: Vec<f64>,
+    /// Where walks end, if last states have a share of ε. No floor is added to them.
+    pub ends: Option<Initial>,
+    /// How many moves walks have, if lengths have a share of ε. No floor is added to them.
+    pub lengths: Option<WalkLengths>,
 }
 
 impl Collected<'_> {
@@ -183,19 +195,35 @@ impl Collected<'_> {
     /// If the process was forked since the fit began.
     pub fn release(mut self) -> Result<Fitted, PrivateFitError> {
         self.0.randomness.check_process()?;
-        let (moves, starts) = self.0.contributions.counts(self.0.graph);
-        let noisy_moves = self.noisy(&moves, self.0.terms.noise_on_moves(), 0);
-        let noisy_starts =
-            self.0.terms.noise_on_starts().map(|noise| self.noisy(&starts, noise, 1));
-        let Self(PrivateFit { graph, terms, .. }) = self;
-        let fitted = chain_of(graph, &noisy_moves, terms.floor().as_f64())?;
-        let Some(noisy_starts) = noisy_starts else { return Ok(fitted) };
-        let starts = consistent::consistent(&noisy_starts);
-        let starts: Vec<f64> = starts.iter().map(|count| count + terms.floor().as_f64()).collect();
-        let sum: f64 = starts.iter().sum();
-        let shares: Vec<f64> = starts.iter().map(|count| count / sum).collect();
-        let initial = Initial::from_probabilities(&fitted.chain, &shares)?;
-        Ok(Fitted { chain: fitted.chain.with_initial(initial), ..fitted })
+        let (graph, terms) = (self.0.graph, self.0.terms);
+        let (moves, starts) = self.0.contributions.counts(graph);
+        let noisy_moves = self.noisy(&moves, terms.noise_on_moves(), 0);
+        let noisy_starts = terms.noise_on_starts().map(|noise| self.noisy(&starts, noise, 1));
+        let noisy_ends = terms.noise_on_ends().map(|noise| {
+            let PrivateFit { contributions, randomness, .. } = &mut self.0;
+            let ends = contributions.ends(graph, randomness);
+            self.noisy(&ends, noise, 2)
+        });
+        let noisy_lengths = terms.noise_on_lengths().map(|noise| {
+            let PrivateFit { contributions, randomness, .. } = &mut self.0;
+            let lengths = contributions.lengths(terms.longest(), randomness);
+            self.noisy(&lengths, noise, 3)
+        });
+        // From here on, nothing but noisy counts is looked at.
+        let floor = terms.floor().as_f64();
+        let mut fitted = chain_of(graph, &noisy_moves, floor)?;
+        if let Some(noisy) = noisy_starts {
+            let initial = Initial::from_probabilities(&fitted.chain, &shares_of(&noisy, floor))?;
+            fitted.chain = fitted.chain.with_initial(initial);
+        }
+        if let Some(noisy) = noisy_ends {
+            let ends = Initial::from_probabilities(&fitted.chain, &shares_of(&noisy, 0.0))?;
+            fitted.ends = Some(ends);
+        }
+        if let Some(noisy) = noisy_lengths {
+            fitted.lengths = Some(WalkLengths::from_probabilities(&shares_of(&noisy, 0.0))?);
+        }
+        Ok(fitted)
     }
 
     fn noisy(&mut self, counts: &[u64], noise: DiscreteLaplace, purpose: u64) -> Vec<i64> {
@@ -230,7 +258,19 @@ pub fn chain_of(graph: &Chain, noisy: &[i64], floor: f64) -> Result<Fitted, Chai
         }
     }
     let (chain, _) = builder.build(BuildOptions::default())?;
-    Ok(Fitted { chain, counts })
+    Ok(Fitted { chain, counts, ends: None, lengths: None })
+}
+
+/// The shares that noisy counts stand for, with a floor for each; all equal if nothing is left of them.
+fn shares_of(noisy: &[i64], floor: f64) -> Vec<f64> {
+    let counts = consistent::consistent(noisy).into_iter().map(|count| count + floor);
+    let counts: Vec<f64> = counts.collect();
+    let sum: f64 = counts.iter().sum();
+    if sum > 0.0 {
+        counts.iter().map(|count| count / sum).collect()
+    } else {
+        vec![1.0 / counts.len() as f64; counts.len()]
+    }
 }
 
 /// The place of a move among the graph's transitions, if the graph has it.

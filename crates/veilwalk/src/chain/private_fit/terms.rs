@@ -11,11 +11,17 @@ use crate::rational::Rational;
 /// The price of a private fit: ε for one person added or removed, and how it is spent.
 ///
 /// Unless it is changed, a count has a floor of one, and all of ε goes to the moves.
+///
+/// Beside the moves, each person may count once in three more tables: where one of the person's walks starts, where
+/// one ends, and how long one is. Each has a share of ε, and the moves have the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FitTerms {
     epsilon: Rational,
     max_moves: NonZeroU32,
     starts_share: Rational,
+    ends_share: Rational,
+    lengths_share: Rational,
+    longest: u32,
     floor: Rational,
 }
 
@@ -33,20 +39,35 @@ pub enum FitTermsError {
         /// How many moves a person contributes.
         max_moves: NonZeroU32,
     },
-    /// A share of ε for first states that leaves nothing, or is nothing.
-    #[error("the share of first states is {0}; give a number above 0 and below 1, such as 0.1")]
-    StartsShare(Rational),
+    /// A share of ε that leaves nothing, or is nothing.
+    #[error("the share of epsilon is {0}; give a number above 0 and below 1, such as 0.1")]
+    Share(Rational),
+    /// Shares of ε that leave nothing to the moves.
+    #[error(
+        "the shares of epsilon add up to {0}, which leaves nothing for moves; give smaller ones"
+    )]
+    NothingLeft(Rational),
+    /// More classes of lengths than make sense.
+    #[error(
+        "walks of {0} moves are longer than the limit of {most}; longer walks may be counted as that long",
+        most = FitTerms::LONGEST
+    )]
+    TooLong(u32),
     /// A floor of zero.
     #[error("the floor is 0, and a public move could become impossible; give a number above 0")]
     NoFloor,
 }
 
 impl FitTerms {
-    /// The share of ε that goes to first states where they are wanted and nothing else is said: one tenth.
-    pub const STARTS_SHARE: Rational = match Rational::new(1, 10) {
+    /// The share of ε that goes to first states, to last states or to lengths where they are wanted and nothing
+    /// else is said: one tenth each.
+    pub const USUAL_SHARE: Rational = match Rational::new(1, 10) {
         Some(share) => share,
         None => Rational::HALF,
     };
+
+    /// The longest walk that lengths may tell apart from longer ones.
+    pub const LONGEST: u32 = 1_000_000;
 
     /// So much for each person, who contributes at most this many moves.
     ///
@@ -54,20 +75,48 @@ impl FitTerms {
     ///
     /// If ε is zero, or too little to tell from it once it is spread over the moves.
     pub fn new(epsilon: Rational, max_moves: NonZeroU32) -> Result<Self, FitTermsError> {
-        let (starts_share, floor) = (Rational::ZERO, Rational::ONE);
-        Self { epsilon, max_moves, starts_share, floor }.checked()
+        let none = Rational::ZERO;
+        let terms = Self {
+            epsilon,
+            max_moves,
+            starts_share: none,
+            ends_share: none,
+            lengths_share: none,
+            longest: 0,
+            floor: Rational::ONE,
+        };
+        terms.checked()
     }
 
     /// The same with noisy first states, for this share of ε.
     ///
     /// # Errors
     ///
-    /// If it is not between zero and one.
+    /// If it is not between zero and one, or nothing is left for moves.
     pub fn with_starts(self, share: Rational) -> Result<Self, FitTermsError> {
-        if share.is_zero() || share >= Rational::ONE {
-            return Err(FitTermsError::StartsShare(share));
+        Self { starts_share: proper(share)?, ..self }.checked()
+    }
+
+    /// The same with noisy last states, for this share of ε.
+    ///
+    /// # Errors
+    ///
+    /// As [`FitTerms::with_starts`].
+    pub fn with_ends(self, share: Rational) -> Result<Self, FitTermsError> {
+        Self { ends_share: proper(share)?, ..self }.checked()
+    }
+
+    /// The same with noisy lengths, for this share of ε. Walks of more moves than `longest` count as that long.
+    ///
+    /// # Errors
+    ///
+    /// As [`FitTerms::with_starts`], and if `longest` is beyond [`FitTerms::LONGEST`].
+    pub fn with_lengths(self, share: Rational, longest: NonZeroU32) -> Result<Self, FitTermsError> {
+        let longest = longest.get();
+        if longest > Self::LONGEST {
+            return Err(FitTermsError::TooLong(longest));
         }
-        Self { starts_share: share, ..self }.checked()
+        Self { lengths_share: proper(share)?, longest, ..self }.checked()
     }
 
     /// The same with this much added to every noisy count.
@@ -83,8 +132,13 @@ impl FitTerms {
     }
 
     fn checked(self) -> Result<Self, FitTermsError> {
-        let starts = self.has_starts() && self.starts_rate().is_zero();
-        if self.moves_rate().is_zero() || starts {
+        let shares = self.shares();
+        if shares >= Rational::ONE {
+            return Err(FitTermsError::NothingLeft(shares));
+        }
+        let each = [self.starts_share, self.ends_share, self.lengths_share];
+        let lost = |share: Rational| !share.is_zero() && self.rate_of(share).is_zero();
+        if self.moves_rate().is_zero() || each.into_iter().any(lost) {
             let Self { epsilon, max_moves, .. } = self;
             return Err(FitTermsError::TooLittle { epsilon, max_moves });
         }
@@ -115,14 +169,43 @@ impl FitTerms {
         self.floor
     }
 
-    fn has_starts(&self) -> bool {
-        !self.starts_share.is_zero()
+    /// The share of ε that goes to last states; zero if they are not released.
+    #[must_use]
+    pub fn ends_share(&self) -> Rational {
+        self.ends_share
+    }
+
+    /// The share of ε that goes to lengths; zero if they are not released.
+    #[must_use]
+    pub fn lengths_share(&self) -> Rational {
+        self.lengths_share
+    }
+
+    /// Walks with more moves than this count as that long; zero if lengths are not released.
+    #[must_use]
+    pub fn longest(&self) -> u32 {
+        self.longest
+    }
+
+    /// At least what does not go to moves. Where it is rounded, moves get less, and nobody loses more.
+    fn shares(&self) -> Rational {
+        let sum = self.starts_share.add_rounding_up(self.ends_share);
+        let sum = sum.and_then(|sum| sum.add_rounding_up(self.lengths_share));
+        sum.unwrap_or(Rational::ONE)
+    }
+
+    /// The noise on counts to each of which a person adds at most one in all, for this share of ε.
+    fn rate_of(&self, share: Rational) -> Rational {
+        Rational::floor_of_products(
+            [self.epsilon.numerator().into(), share.numerator().into()],
+            [self.epsilon.denominator().into(), share.denominator().into()],
+        )
     }
 
     /// How much noise the counts of moves have: one over its scale.
     #[must_use]
     pub fn moves_rate(&self) -> Rational {
-        let share = self.starts_share;
+        let share = self.shares();
         let rest = u128::from(share.denominator() - share.numerator());
         Rational::floor_of_products(
             [self.epsilon.numerator().into(), rest],
@@ -137,11 +220,19 @@ impl FitTerms {
     /// How much noise the counts of first states have.
     #[must_use]
     pub fn starts_rate(&self) -> Rational {
-        let share = self.starts_share;
-        Rational::floor_of_products(
-            [self.epsilon.numerator().into(), share.numerator().into()],
-            [self.epsilon.denominator().into(), share.denominator().into()],
-        )
+        self.rate_of(self.starts_share)
+    }
+
+    /// How much noise the counts of last states have.
+    #[must_use]
+    pub fn ends_rate(&self) -> Rational {
+        self.rate_of(self.ends_share)
+    }
+
+    /// How much noise the counts of lengths have.
+    #[must_use]
+    pub fn lengths_rate(&self) -> Rational {
+        self.rate_of(self.lengths_share)
     }
 
     pub(super) fn noise_on_moves(&self) -> DiscreteLaplace {
@@ -152,6 +243,14 @@ impl FitTerms {
         DiscreteLaplace::new(self.starts_rate())
     }
 
+    pub(super) fn noise_on_ends(&self) -> Option<DiscreteLaplace> {
+        DiscreteLaplace::new(self.ends_rate())
+    }
+
+    pub(super) fn noise_on_lengths(&self) -> Option<DiscreteLaplace> {
+        DiscreteLaplace::new(self.lengths_rate())
+    }
+
     /// At least what is lost if all walks of a person are replaced by any others: `2ε`. `None` if that is
     /// beyond what can be counted.
     #[must_use]
@@ -159,13 +258,14 @@ impl FitTerms {
         self.epsilon.add_rounding_up(self.epsilon)
     }
 
-    /// At least what is lost if one state of one walk is replaced.
+    /// At least what is lost if one state of one walk is replaced. Lengths stay what they are.
     #[must_use]
     pub fn one_state(&self) -> Option<Rational> {
         let moves = u64::from(self.max_moves.get()).saturating_mul(2).min(4);
         let moves = self.moves_rate().multiply_rounding_up(Rational::whole(moves))?;
-        let starts = self.starts_rate().multiply_rounding_up(Rational::whole(2))?;
-        let one_state = moves.add_rounding_up(starts)?;
+        let twice = |rate: Rational| rate.multiply_rounding_up(Rational::whole(2));
+        let (starts, ends) = (twice(self.starts_rate())?, twice(self.ends_rate())?);
+        let one_state = moves.add_rounding_up(starts)?.add_rounding_up(ends)?;
         Some(self.replaced_person().map_or(one_state, |all| all.min(one_state)))
     }
 
@@ -177,7 +277,24 @@ impl FitTerms {
             hasher.update(&number.numerator().to_le_bytes());
             hasher.update(&number.denominator().to_le_bytes());
         }
-        *hasher.update(&self.max_moves.get().to_le_bytes()).finalize().as_bytes()
+        hasher.update(&self.max_moves.get().to_le_bytes());
+        // Fits without these repeat what they were before there were any.
+        if !self.ends_share.is_zero() || !self.lengths_share.is_zero() {
+            for number in [self.ends_share, self.lengths_share] {
+                hasher.update(&number.numerator().to_le_bytes());
+                hasher.update(&number.denominator().to_le_bytes());
+            }
+            hasher.update(&self.longest.to_le_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+/// A share that is one.
+fn proper(share: Rational) -> Result<Rational, FitTermsError> {
+    match share.is_zero() || share >= Rational::ONE {
+        true => Err(FitTermsError::Share(share)),
+        false => Ok(share),
     }
 }
 
@@ -197,7 +314,7 @@ mod tests {
     fn epsilon_is_spent_exactly() {
         let terms = terms("1", 20);
         assert_eq!((terms.moves_rate(), terms.starts_rate()), (number("1/20"), Rational::ZERO));
-        let terms = terms.with_starts(FitTerms::STARTS_SHARE).unwrap();
+        let terms = terms.with_starts(FitTerms::USUAL_SHARE).unwrap();
         assert_eq!((terms.moves_rate(), terms.starts_rate()), (number("9/200"), number("1/10")));
         // 20 moves and one start make up for all of it.
         let all = terms.moves_rate().multiply_rounding_up(number("20")).unwrap();
@@ -212,6 +329,23 @@ mod tests {
         assert_eq!(terms("1", 1).one_state(), Some(number("2")), "the one move there is, twice");
         assert_eq!(terms("1", 2).one_state(), Some(number("2")));
         assert_eq!(terms("1", 3).one_state(), Some(number("4/3")));
+    }
+
+    #[test]
+    fn every_part_has_its_share() {
+        let share = FitTerms::USUAL_SHARE;
+        let all = terms("1", 20).with_starts(share).unwrap().with_ends(number("0.2")).unwrap();
+        let all = all.with_lengths(share, NonZeroU32::MIN).unwrap();
+        assert_eq!((all.moves_rate(), all.starts_rate()), (number("3/100"), number("0.1")));
+        assert_eq!((all.ends_rate(), all.lengths_rate()), (number("0.2"), number("0.1")));
+        // 20 moves, a start, an end and a length make up for all of it.
+        assert_eq!(all.one_state(), Some(number("0.72")), "four moves, two starts, two ends");
+        let third = number("1/3");
+        let thirds = terms("1", 1).with_starts(third).unwrap().with_ends(third).unwrap();
+        let none = thirds.with_lengths(third, NonZeroU32::MIN);
+        assert_eq!(none, Err(FitTermsError::NothingLeft(Rational::ONE)));
+        let long = NonZeroU32::new(FitTerms::LONGEST + 1).unwrap();
+        assert!(matches!(all.with_lengths(share, long), Err(FitTermsError::TooLong(_))));
     }
 
     #[test]

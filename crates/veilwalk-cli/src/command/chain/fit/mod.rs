@@ -1,6 +1,7 @@
 //! `veilwalk chain fit`: a chain from the transitions of walks.
 
 mod private;
+mod tables;
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -13,6 +14,7 @@ use veilwalk::{Rational, StateId};
 use veilwalk_io::{ChainText, ReadError, Row, WalkOptions, WalkReader};
 use veilwalk_ledger::Window;
 
+use self::tables::TableArgs;
 use crate::args::{self, GraphArgs, RandomnessArgs, count, counted};
 use crate::progress::{self, Stoppable};
 use crate::terminal;
@@ -80,19 +82,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     graph: GraphArgs,
 
-    /// Write noisy shares of first states as well, one first state of each person, as a file for --initial
-    #[arg(long, value_name = "FILE", requires = "epsilon", help_heading = "Privacy")]
-    starts: Option<PathBuf>,
-
-    /// The share of epsilon that goes to first states; 0.1 if not given
-    #[arg(
-        long,
-        value_name = "SHARE",
-        requires = "starts",
-        allow_negative_numbers = true,
-        help_heading = "Privacy"
-    )]
-    starts_share: Option<Rational>,
+    #[command(flatten)]
+    tables: TableArgs,
 
     /// What is added to every noisy count, so that every public move stays possible; 1 if not given
     #[arg(

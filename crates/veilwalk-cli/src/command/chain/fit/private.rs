@@ -10,11 +10,11 @@ use veilwalk::chain::{Collected, FitTally, FitTerms, PrivateFit};
 use veilwalk::internal::mechanism::Budget;
 use veilwalk::mechanism::Epsilon;
 use veilwalk::random::{ReleaseId, SourceKind};
-use veilwalk_io::{AtomicFile, ChainText, ReadError, ReadErrorKind, write_initial};
+use veilwalk_io::{AtomicFile, ChainText, ReadError, ReadErrorKind};
 use veilwalk_ledger::{Charge, Ledger, Limit, Loss, LossUnit, Terms};
 
 use super::Args;
-use crate::args::{self, Input, Written, counted, is_standard_output, thousands};
+use crate::args::{self, Input, counted, is_standard_output, thousands};
 use crate::terminal;
 
 pub(super) fn run(args: &Args, epsilon: Epsilon) -> Result<()> {
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args, epsilon: Epsilon) -> Result<()> {
     terminal::note(format!("release id {release_id}"));
     let collected = args.collect(PrivateFit::new(&graph, terms, &source)?, person_column)?;
     let tally = collected.tally();
-    let mut starts = args.starts.as_deref().map(AtomicFile::create).transpose()?;
+    let tables = args.tables.create()?;
     let output = match is_standard_output(&args.output) {
         true => None,
         false => Some(AtomicFile::create(&args.output)?),
@@ -45,12 +45,8 @@ pub(super) fn run(args: &Args, epsilon: Epsilon) -> Result<()> {
     let fitted = collected.release()?;
     let comments = comments(terms, source.kind(), release_id);
     let counts = args.counts.then_some(&fitted.counts[..]);
-    // First the file beside the chain: a chain that is there is complete.
-    if let Some(mut starts) = starts.take() {
-        let name = starts.name().to_owned();
-        write_initial(&fitted.chain, &mut starts).map_err(|error| error.named(&name))?;
-        starts.commit()?;
-    }
+    // First the files beside the chain: a chain that is there is complete.
+    tables.write(&fitted)?;
     let text = ChainText { comments: &comments, counts };
     let name = super::super::write_to(&fitted.chain, text, output)?;
     tell(&name, &fitted.chain, terms);
@@ -78,12 +74,7 @@ impl Args {
     }
 
     fn terms(&self, epsilon: Epsilon, max_moves: NonZeroU32) -> Result<FitTerms> {
-        let mut terms = FitTerms::new(epsilon.value(), max_moves)?;
-        if self.starts.is_some() {
-            terms = terms
-                .with_starts(self.starts_share.unwrap_or(FitTerms::STARTS_SHARE))
-                .context("--starts-share")?;
-        }
+        let terms = self.tables.share(FitTerms::new(epsilon.value(), max_moves)?)?;
         match self.floor {
             Some(floor) => Ok(terms.with_floor(floor).context("--floor")?),
             None => Ok(terms),
@@ -103,11 +94,8 @@ impl Args {
         self.randomness.refuse_known_secret(&inputs)?;
         inputs.extend(self.randomness.input());
         super::super::settle_output(&self.output, &inputs)?;
-        if let Some(starts) = &self.starts {
-            inputs.push((&self.output, "the chain"));
-            args::settle_output(starts, Written::Other, &inputs)?;
-        }
-        Ok(())
+        inputs.push((&self.output, "the chain"));
+        self.tables.settle_outputs(&mut inputs)
     }
 
     fn input_name(&self) -> &str {
@@ -200,6 +188,9 @@ fn comments(terms: FitTerms, source: SourceKind, release_id: ReleaseId) -> Vec<S
         "epsilon_one_state_replaced": terms.one_state().map(|all| all.to_string()),
         "max_moves": terms.max_moves(),
         "starts_share": terms.starts_share().to_string(),
+        "ends_share": terms.ends_share().to_string(),
+        "lengths_share": terms.lengths_share().to_string(),
+        "longest_walk": terms.longest(),
         "floor": terms.floor().to_string(),
         "release_id": release_id.to_string(),
     }});
