@@ -529,9 +529,9 @@ fn a_browser_draws_every_figure_without_an_error() {
         assert_eq!(found["cut"], 0, "labels of fields reach into the next: {found}");
         assert_eq!(found["toggled"], true, "{found}");
         assert_eq!(found["tables"], found["sorted"], "{found}");
-        // For each chain: errors, entropies, two walks, drift, a uniform start, both bases; maps of
-        // downtown.
-        let charts = 2 * (2 + 3 + 2 + 2 + 2 + 3 + 2) + 1 + 12;
+        // For each chain: errors, entropies, two walks, drift, a uniform start, guesses, both bases; maps
+        // of downtown.
+        let charts = 2 * (2 + 3 + 2 + 2 + 2 + 3 + 1 + 2) + 1 + 12;
         assert_eq!(found["charts"], charts, "{found}");
     }
 }

@@ -163,7 +163,8 @@ pub(crate) fn attack(
             None => Attacked::Own { origin, steps, walks },
         };
         let found = veilwalk::analysis::attack(&inference, attacked, seed, &watch);
-        Ok(to_value(&found.map_err(|why| failed(why.to_string()))?)?.to_string())
+        let found = found.map_err(|why| failed(why.to_string()))?;
+        Ok::<_, PyErr>(to_value(&found)?.to_string())
     })
 }
 

@@ -47,6 +47,7 @@ mod _native {
     use super::lists::{release_lists, release_numbers};
     #[pymodule_export]
     use super::mechanism::Mechanism;
+    #[pymodule_export]
     use super::people::{person_total, visit_substitutions};
     #[pymodule_export]
     use super::prepare::prepare;
