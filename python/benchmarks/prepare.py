@@ -2,11 +2,12 @@
 
     python python/benchmarks/prepare.py target/release/veilwalk [EVENTS [ROUNDS]]
 
-Events are made up: persons, times within a month and states, all at random and in no order, as CSV and as Parquet. Polars
-reads them with times as times, and sorts them by person and time; nothing is written. `prepare` reads, sorts, and writes a CSV
-file of walks: with a state for every event, the same with 64 MiB for sorting, and on a clock with ticks of 30 minutes. Every
-round runs all of them, each in a process of its own, and the middle one of all rounds is told: the time by the clock, the seconds of the
-processor and the most memory, which for Polars include what it takes to start Python.
+Events are made up: persons, times within a month and states, all at random and in no order, as CSV and as
+Parquet. Polars reads them with times as times, and sorts them by person and time; nothing is written.
+`prepare` reads, sorts, and writes a CSV file of walks: with a state for every event, the same with 64 MiB
+for sorting, and on a clock with ticks of 30 minutes. Every round runs all of them, each in a process of its
+own, and the middle one of all rounds is told: the time by the clock, the seconds of the processor and the
+most memory, which for Polars include what it takes to start Python.
 """
 
 from __future__ import annotations

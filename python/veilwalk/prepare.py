@@ -13,10 +13,11 @@ class Prepared(NamedTuple):
     """Walks, and what became of the events they were made of."""
 
     walks: Any
-    """A table of the library that the events came in, with the columns `trajectory`, `step`, `state` and `person`: a row
-    for each state. It holds the real walks and is not protected."""
+    """A table of the library that the events came in, with the columns `trajectory`, `step`, `state` and
+    `person`: a row for each state. It holds the real walks and is not protected."""
     summary: dict[str, int]
-    """How many events, walks, repeats and so on. The numbers come from the real events and are not protected."""
+    """How many events, walks, repeats and so on. The numbers come from the real events and are not
+    protected."""
 
 
 def prepare(
@@ -41,36 +42,47 @@ def prepare(
 ) -> Prepared:
     """Makes walks of a table of events: who (`person`), when (`time`), and where or what (`state`).
 
-    The table is one of pandas, Polars or pyarrow, in any order. Times are times, texts of ISO 8601, or seconds since 1970.
-    With `cells="h3:9"` states are cells of H3 of the columns `latitude` and `longitude`, in degrees.
+    The table is one of pandas, Polars or pyarrow, in any order. Times are times, texts of ISO 8601, or
+    seconds since 1970. With `cells="h3:9"` states are cells of H3 of the columns `latitude` and `longitude`,
+    in degrees.
 
-    With `every="5m"` events are put on a clock: one walk for each person and day, with a state for every tick within
-    `window` ("06:00-22:00"), by the clock of `timezone`. The state of a tick is the last that is known; where nothing is
-    known, or not for longer than `gap`, it is `away`. With `days="all"` everybody has a walk on every day. Then neither the
-    times of events nor their number show in a release.
+    With `every="5m"` events are put on a clock: one walk for each person and day, with a state for every tick
+    within `window` ("06:00-22:00"), by the clock of `timezone`. The state of a tick is the last that is
+    known; where nothing is known, or not for longer than `gap`, it is `away`. With `days="all"` everybody has
+    a walk on every day. Then neither the times of events nor their number show in a release.
 
-    Without it, a walk has a state for every event: `gap="30m"` splits walks where nothing was heard for longer,
-    `merge_stays` leaves out events with the state of the one before them, and `end` with `length` gives all walks one length.
+    Without it, a walk has a state for every event: `gap="30m"` splits walks where nothing was heard for
+    longer, `merge_stays` leaves out events with the state of the one before them, and `end` with `length`
+    gives all walks one length.
 
     Release the walks with their `person`: the losses of all walks of a person add up.
     """
     library = library_of(events)
     if library is None or not hasattr(events, "columns"):
         raise WalkError(
-            f"events come in a table of pandas, Polars or pyarrow, and this is of type {type(events).__name__}; "
-            "for files there is the command `veilwalk prepare`"
+            f"events come in a table of pandas, Polars or pyarrow, and this is {type(events).__name__}; for "
+            "files there is the command `veilwalk prepare`"
         )
     if (end is None) != (length is None):
-        raise ParameterError("end and length belong together: the state that fills up walks, and how long they are")
+        raise ParameterError(
+            "end and length belong together: the state that fills up walks, and their length"
+        )
     if every is None and (away is not None or days != "seen" or window != "00:00-24:00"):
-        raise ParameterError("window, away and days are those of a clock; give every=, such as every=\"5m\"")
+        raise ParameterError('window, away and days are those of a clock; give every=, such as every="5m"')
     if every is not None and (end is not None or merge_stays):
-        raise ParameterError("end, length and merge_stays are for walks without a clock; leave them or every= out")
+        raise ParameterError(
+            "end, length and merge_stays are for walks without a clock; leave out one or other"
+        )
     if every is not None and gap is not None and away is None:
-        raise ParameterError("gap: on a clock, what is known is forgotten after it; say what takes its place with away=")
+        raise ParameterError(
+            "gap: on a clock, what is known is forgotten after it; say what then is with away="
+        )
+    if length is not None and length < 1:
+        raise ParameterError("length: a walk has at least one state; give a number from 1 up")
     names = [person, time, *((state,) if cells is None else (latitude, longitude))]
     if len(set(names)) < len(names):
-        raise ParameterError(f"every column can be asked for once, and these are {', '.join(map(repr, names))}")
+        listed = ", ".join(map(repr, names))
+        raise ParameterError(f"every column can be asked for once, and these are {listed}")
     columns, summary = _native.prepare(
         [(name, _column(library, events, name)) for name in names],
         cells,
