@@ -19,7 +19,7 @@ use crate::args::{self, Input, Written, is_standard_output};
 pub(crate) enum Command {
     Check(check::Args),
     Compile(compile::Args),
-    Fit(fit::Args),
+    Fit(Box<fit::Args>),
     Sample(sample::Args),
     #[command(subcommand)]
     Generate(generate::Command),
