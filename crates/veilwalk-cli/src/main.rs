@@ -5,6 +5,7 @@ mod command;
 mod open_models;
 mod own_walks;
 mod progress;
+mod released;
 mod remedy;
 mod terminal;
 
@@ -47,6 +48,8 @@ enum Command {
     Tune(command::tune::Args),
     Privatize(command::privatize::Args),
     Verify(command::verify::Args),
+    Refine(command::refine::Args),
+    Estimate(command::estimate::Args),
     Score(command::score::Args),
     Audit(command::audit::Args),
     Reproduce(command::reproduce::Args),
@@ -68,6 +71,8 @@ fn main() -> ExitCode {
         Command::Tune(args) => command::tune::run(&args),
         Command::Privatize(args) => command::privatize::run(&args),
         Command::Verify(args) => command::verify::run(&args),
+        Command::Refine(args) => command::refine::run(&args),
+        Command::Estimate(args) => command::estimate::run(&args),
         Command::Score(args) => command::score::run(&args),
         Command::Audit(args) => return finish(command::audit::run(&args)),
         Command::Reproduce(args) => command::reproduce::run(&args),

@@ -12,6 +12,8 @@
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
 //! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
 //! - [`WalkRelease`]: releases whole files on all cores;
+//! - [`read_released`]: a release and its manifest, for inference;
+//! - [`TableWriter`]: tables about walks, in every format of walks;
 //! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
 //!   [`HeldOutput`], the same for output without a name;
 //! - [`Manifest`]: what a release is, in a file beside it;
@@ -61,6 +63,7 @@ mod release;
 mod release_writer;
 mod row_text;
 mod table;
+mod table_writer;
 mod unknown_states;
 mod verify;
 mod walk_writer;
@@ -68,7 +71,7 @@ mod walks;
 mod write_error;
 
 pub use chain_file::{
-    ChainText, read_chain, read_chain_from, read_graph, read_state_list, write_chain,
+    ChainText, InitialText, read_chain, read_chain_from, read_graph, read_state_list, write_chain,
     write_chain_with,
 };
 #[cfg(feature = "arrow")]
@@ -95,7 +98,10 @@ pub use release::{
     ReleaseWatch, Tally, UnknownStates, WalkInput, WalkRelease, release_rows,
 };
 pub use release_writer::ReleaseWriter;
-pub use verify::{VerifyError, check_release, count_release, verify_release};
+pub use table_writer::{ColumnKind, ColumnValues, TableWriter};
+pub use verify::{
+    Released, VerifyError, check_release, count_release, read_released, verify_release,
+};
 pub use walk_writer::WalkWriter;
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
 pub use write_error::{WriteError, WriteErrorKind};

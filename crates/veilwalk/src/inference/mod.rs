@@ -38,6 +38,7 @@ mod estimate;
 mod law;
 mod posterior;
 mod refine;
+mod refine_walks;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +53,7 @@ pub use estimate::{
 pub use law::{Law, OtherStates};
 pub use posterior::{InferenceSpace, Marginal, Posterior};
 pub use refine::{RefineAim, Refined};
+pub use refine_walks::{RefineError, RefineSettings, RefinedWalk};
 
 use crate::belief::Tracker;
 use crate::chain::Chain;

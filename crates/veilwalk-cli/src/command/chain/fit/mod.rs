@@ -178,7 +178,8 @@ impl Args {
         })?;
         args::tell(&self.walks, &report);
         let counts = self.counts.then_some(&counts[..]);
-        let name = super::write(&chain, ChainText { comments: &[], counts }, &self.output)?;
+        let name =
+            super::write(&chain, ChainText { counts, ..ChainText::default() }, &self.output)?;
         terminal::note(format!(
             "{name}: {} and {}, from {} in {}",
             counted(chain.len(), "state"),

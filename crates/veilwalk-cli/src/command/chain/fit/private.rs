@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, epsilon: Epsilon) -> Result<()> {
         write_initial(&fitted.chain, &mut starts).map_err(|error| error.named(&name))?;
         starts.commit()?;
     }
-    let text = ChainText { comments: &comments, counts };
+    let text = ChainText { comments: &comments, counts, ..ChainText::default() };
     let name = super::super::write_to(&fitted.chain, text, output)?;
     tell(&name, &fitted.chain, terms);
     tell_tally(&args.walks, tally);

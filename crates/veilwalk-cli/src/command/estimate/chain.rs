@@ -1,0 +1,77 @@
+//! The chain that was learned, as a file that every command takes.
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use veilwalk::Chain;
+use veilwalk::Initial;
+use veilwalk::chain::{BuildOptions, ChainBuilder, Entries};
+use veilwalk::inference::Estimate;
+use veilwalk_io::{ChainText, InitialText, Released};
+
+use super::{Args, Found};
+use crate::args::counted;
+use crate::{command, terminal};
+
+pub(super) fn write(args: &Args, found: &Found<'_>, read: &[Released]) -> Result<()> {
+    let learned = learned(found.chain, &found.estimate).context(
+        "what was learned is no chain that walks can go round in; a larger --strength keeps every move possible",
+    )?;
+    let comments = comments(args, found, read);
+    let initial = InitialText::InAComment;
+    let text = ChainText { comments: &comments, initial, ..ChainText::default() };
+    let output = args.output.as_deref().expect("a chain is written somewhere");
+    let name = command::chain::write(&learned, text, output)?;
+    terminal::note(format!(
+        "{name}: {} and {}, and where walks start",
+        counted(learned.len(), "state"),
+        counted(learned.transitions(), "transition")
+    ));
+    Ok(())
+}
+
+/// The law that was learned, with the states of the public chain in their order.
+fn learned(chain: &Chain, estimate: &Estimate) -> Result<Chain> {
+    let law = estimate.law();
+    let mut builder = ChainBuilder::new(Entries::Probabilities);
+    chain.states().for_each(|state| {
+        builder.state(chain.label(state));
+    });
+    for ((from, to), &probability) in law.all_moves().zip(law.all_probabilities()) {
+        builder.transition(from, to, probability)?;
+    }
+    let (learned, _) = builder.build(BuildOptions::default())?;
+    let initial = Initial::from_probabilities(&learned, law.initial())?;
+    Ok(learned.with_initial(initial))
+}
+
+/// What the file says of itself: for people, and for programs.
+fn comments(args: &Args, found: &Found<'_>, read: &[Released]) -> Vec<String> {
+    let walks = found.estimate.expected().walks() as u64;
+    let promises = |release: &Released| {
+        let manifest = &release.manifest;
+        json!({
+            "release": manifest.release.hash,
+            "mechanism": manifest.mechanism.name,
+            "epsilon": manifest.promise.epsilon,
+            "radius_nats": manifest.promise.radius_nats,
+            "substitutions": manifest.promise.substitutions,
+        })
+    };
+    let figures = json!({ "learned": {
+        "veilwalk": env!("CARGO_PKG_VERSION"),
+        "from_chain": found.chain.hash().to_string(),
+        "walks": walks,
+        "iterations": found.estimate.rounds(),
+        "log_likelihood": found.estimate.expected().log_likelihood(),
+        "strength": args.strength,
+        "releases": read.iter().map(promises).collect::<Vec<_>>(),
+    }});
+    vec![
+        format!(
+            "Learned from {} in {}, and from nothing else: it cost no privacy beyond theirs, and may be published.",
+            counted(walks as usize, "released walk"),
+            counted(read.len(), "release"),
+        ),
+        figures.to_string(),
+    ]
+}
