@@ -47,8 +47,9 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use estimate::{
-    Estimate, EstimateError, EstimateSettings, Expected, Interval, IntervalSettings, Intervals,
-    Sample, Trips, WithTrips, estimate, intervals, trips,
+    Estimate, EstimateError, EstimateInquiry, EstimateSettings, Expected, Interval,
+    IntervalSettings, Intervals, Learned, Sample, Share, Trips, WithTrips, estimate, intervals,
+    learn, trips,
 };
 pub use law::{Law, OtherStates};
 pub use posterior::{InferenceSpace, Marginal, Posterior};

@@ -8,15 +8,15 @@ use veilwalk::chain::{BuildOptions, ChainBuilder, Entries};
 use veilwalk::inference::Estimate;
 use veilwalk_io::{ChainText, InitialText, Released};
 
-use super::{Args, Found};
+use super::Args;
 use crate::args::counted;
 use crate::{command, terminal};
 
-pub(super) fn write(args: &Args, found: &Found<'_>, read: &[Released]) -> Result<()> {
-    let learned = learned(found.chain, &found.estimate).context(
+pub(super) fn write(args: &Args, chain: &Chain, found: &Learned, read: &[Released]) -> Result<()> {
+    let learned = found.estimate.law().to_chain(chain).context(
         "what was learned is no chain that walks can go round in; a larger --strength keeps every move possible",
     )?;
-    let comments = comments(args, found, read);
+    let comments = comments(args, chain, found, read);
     let initial = InitialText::InAComment;
     let text = ChainText { comments: &comments, initial, ..ChainText::default() };
     let output = args.output.as_deref().expect("a chain is written somewhere");
@@ -29,23 +29,8 @@ pub(super) fn write(args: &Args, found: &Found<'_>, read: &[Released]) -> Result
     Ok(())
 }
 
-/// The law that was learned, with the states of the public chain in their order.
-fn learned(chain: &Chain, estimate: &Estimate) -> Result<Chain> {
-    let law = estimate.law();
-    let mut builder = ChainBuilder::new(Entries::Probabilities);
-    chain.states().for_each(|state| {
-        builder.state(chain.label(state));
-    });
-    for ((from, to), &probability) in law.all_moves().zip(law.all_probabilities()) {
-        builder.transition(from, to, probability)?;
-    }
-    let (learned, _) = builder.build(BuildOptions::default())?;
-    let initial = Initial::from_probabilities(&learned, law.initial())?;
-    Ok(learned.with_initial(initial))
-}
-
 /// What the file says of itself: for people, and for programs.
-fn comments(args: &Args, found: &Found<'_>, read: &[Released]) -> Vec<String> {
+fn comments(args: &Args, chain: &Chain, found: &Learned, read: &[Released]) -> Vec<String> {
     let walks = found.estimate.expected().walks() as u64;
     let promises = |release: &Released| {
         let manifest = &release.manifest;
@@ -59,7 +44,7 @@ fn comments(args: &Args, found: &Found<'_>, read: &[Released]) -> Vec<String> {
     };
     let figures = json!({ "learned": {
         "veilwalk": env!("CARGO_PKG_VERSION"),
-        "from_chain": found.chain.hash().to_string(),
+        "from_chain": chain.hash().to_string(),
         "walks": walks,
         "iterations": found.estimate.rounds(),
         "log_likelihood": found.estimate.expected().log_likelihood(),

@@ -1,18 +1,20 @@
 //! What was estimated, for programs. `veilwalk score --estimate` takes it as it is.
 
 use serde_json::{Value, json};
-use veilwalk::inference::Interval;
+use veilwalk::inference::{Interval, Learned};
+use veilwalk::{Chain, StateId};
 
-use super::{Found, What};
+use super::What;
 
-pub(super) fn of(found: &Found<'_>, what: What) -> Value {
-    let chain = found.chain;
+pub(super) fn of(chain: &Chain, found: &Learned, what: What) -> Value {
     let expected = found.estimate.expected();
-    let visits = found.visits().into_iter().map(|(state, share, interval)| {
-        with(json!({ "state": chain.label(state), "share": share }), interval)
+    let label = |state: StateId| chain.label(state);
+    let visits = found.visits.iter().map(|visit| {
+        with(json!({ "state": label(visit.of), "share": visit.share }), visit.interval)
     });
-    let moves = found.moves().into_iter().map(|((from, to), share, interval)| {
-        with(json!({ "from": chain.label(from), "to": chain.label(to), "share": share }), interval)
+    let moves = found.moves.iter().map(|one| {
+        let (from, to) = (label(one.of.0), label(one.of.1));
+        with(json!({ "from": from, "to": to, "share": one.share }), one.interval)
     });
     let mut answer = json!({
         "walks": expected.walks() as u64,
@@ -22,9 +24,12 @@ pub(super) fn of(found: &Found<'_>, what: What) -> Value {
         "moves": moves.collect::<Value>(),
     });
     if what == What::Od {
-        let trips = found.trips().into_iter().map(|((origin, end), share, interval)| {
-            let (origin, end) = (chain.label(origin), chain.label(end));
-            with(json!({ "origin": origin, "destination": end, "share": share }), interval)
+        let trips = found.trips.iter().map(|trip| {
+            let (origin, end) = (label(trip.of.0), label(trip.of.1));
+            with(
+                json!({ "origin": origin, "destination": end, "share": trip.share }),
+                trip.interval,
+            )
         });
         answer["od"] = trips.collect();
     }

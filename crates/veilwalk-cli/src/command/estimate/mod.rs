@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
+use veilwalk::Chain;
 use veilwalk::inference::{
-    Estimate, EstimateError, EstimateSettings, Inference, Interval, IntervalSettings, Intervals,
-    Sample, Trips, WithTrips, estimate, intervals, trips,
+    EstimateError, EstimateInquiry, EstimateSettings, Inference, IntervalSettings, Learned, Sample,
+    WithTrips, learn,
 };
-use veilwalk::{Chain, StateId};
 use veilwalk_io::{AtomicFile, Released, WriteError, WriteErrorKind};
 
 use crate::args::{
@@ -125,14 +125,6 @@ fn strength(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "give a number from zero up".to_owned())
 }
 
-/// What was found.
-struct Found<'a> {
-    chain: &'a Chain,
-    estimate: Estimate,
-    trips: Trips,
-    intervals: Option<Intervals>,
-}
-
 pub(crate) fn run(args: &Args) -> Result<()> {
     args.settle()?;
     args.threads.settle()?;
@@ -146,24 +138,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let samples = inferences.iter().zip(&read);
     let samples: Vec<Sample<'_>> =
         samples.map(|(inference, read)| Sample { inference, walks: read.drawn() }).collect();
-    let level = args.level(chain);
-    let found = progress::with_stages(|watch| -> Result<Found<'_>, EstimateError> {
-        let settings = EstimateSettings { strength: args.strength, ..EstimateSettings::default() };
-        let estimate = estimate(&samples, settings, watch)?;
-        let with_trips = if args.what == What::Od { WithTrips::Yes } else { WithTrips::No };
-        let trips = match with_trips {
-            WithTrips::Yes => trips(&samples, estimate.law(), watch)?,
-            WithTrips::No => Trips::new(),
-        };
-        let (replicates, seed) = (args.replicates, args.seed);
-        let how =
-            level.map(|level| IntervalSettings { level, replicates, seed, trips: with_trips });
-        let made = |how| intervals(&samples, &estimate, &trips, settings, how, watch);
-        let intervals = how.map(made).transpose()?;
-        Ok(Found { chain, estimate, trips, intervals })
-    });
+    let trips = if args.what == What::Od { WithTrips::Yes } else { WithTrips::No };
+    let (replicates, seed) = (args.replicates, args.seed);
+    let how = |level| IntervalSettings { level, replicates, seed, trips };
+    let inquiry = EstimateInquiry {
+        settings: EstimateSettings { strength: args.strength, ..EstimateSettings::default() },
+        trips,
+        intervals: args.level(chain).map(how),
+    };
+    let found = progress::with_stages(|watch| learn(&samples, inquiry, watch));
     let found = found.map_err(|error| args.in_words(error, &read))?;
-    args.print(&found, &read)?;
+    args.print(chain, &found, &read)?;
     args.tell(&found, &read);
     Ok(())
 }
@@ -219,13 +204,13 @@ impl Args {
         self.format.unwrap_or(if named_json { Format::Json } else { Format::Text })
     }
 
-    fn print(&self, found: &Found<'_>, read: &[Released]) -> Result<()> {
+    fn print(&self, chain: &Chain, found: &Learned, read: &[Released]) -> Result<()> {
         if self.what == What::Chain {
-            return chain::write(self, found, read);
+            return chain::write(self, chain, found, read);
         }
         let text = match self.format() {
-            Format::Json => format!("{:#}", json::of(found, self.what)),
-            Format::Text => text::of(found, self.what),
+            Format::Json => format!("{:#}", json::of(chain, found, self.what)),
+            Format::Text => text::of(chain, found, self.what),
         };
         let Some(file) = self.file() else { return terminal::print(text) };
         let mut file = AtomicFile::create(file)?;
@@ -235,7 +220,7 @@ impl Args {
         Ok(file.commit()?)
     }
 
-    fn tell(&self, found: &Found<'_>, read: &[Released]) {
+    fn tell(&self, found: &Learned, read: &[Released]) {
         let (estimate, expected) = (&found.estimate, found.estimate.expected());
         let states: usize = read.iter().flat_map(|release| &release.states).map(Vec::len).sum();
         terminal::note(format!(
@@ -267,40 +252,4 @@ impl Args {
             other => other.into(),
         }
     }
-}
-
-impl Found<'_> {
-    /// The share of each state with its interval.
-    fn visits(&self) -> Vec<(StateId, f64, Option<Interval>)> {
-        let shares = shares(self.estimate.expected().visits());
-        let intervals = self.intervals.as_ref().map(|all| &all.visits[..]);
-        self.chain.states().zip(with(shares, intervals)).map(|(s, (p, i))| (s, p, i)).collect()
-    }
-
-    /// The share of each move with its interval.
-    fn moves(&self) -> Vec<((StateId, StateId), f64, Option<Interval>)> {
-        let shares = shares(self.estimate.expected().moves());
-        let intervals = self.intervals.as_ref().map(|all| &all.moves[..]);
-        let moves = self.estimate.law().all_moves();
-        moves.zip(with(shares, intervals)).map(|(m, (p, i))| (m, p, i)).collect()
-    }
-
-    /// The share of first and last states together, with its interval, where it is not next to nothing.
-    fn trips(&self) -> Vec<((StateId, StateId), f64, Option<Interval>)> {
-        const LEAST: f64 = 1e-6;
-        let counts: Vec<f64> = self.trips.values().copied().collect();
-        let intervals = self.intervals.as_ref().map(|all| &all.trips[..]);
-        let all = self.trips.keys().zip(with(shares(&counts), intervals));
-        all.filter(|(_, (share, _))| *share >= LEAST).map(|(&t, (p, i))| (t, p, i)).collect()
-    }
-}
-
-fn shares(counts: &[f64]) -> Vec<f64> {
-    let total: f64 = counts.iter().sum();
-    counts.iter().map(|count| if total > 0.0 { count / total } else { 0.0 }).collect()
-}
-
-fn with(shares: Vec<f64>, intervals: Option<&[Interval]>) -> Vec<(f64, Option<Interval>)> {
-    let interval = |place: usize| intervals.map(|all| all[place]);
-    shares.into_iter().enumerate().map(|(place, share)| (share, interval(place))).collect()
 }

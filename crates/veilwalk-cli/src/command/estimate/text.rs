@@ -1,45 +1,59 @@
 //! What was estimated, for people: the most frequent entries.
 
 use comfy_table::CellAlignment;
-use veilwalk::StateId;
-use veilwalk::inference::Interval;
+use veilwalk::inference::{Interval, Learned, Share};
+use veilwalk::{Chain, StateId};
 
-use super::{Found, What};
+use super::What;
 use crate::args::thousands;
 use crate::terminal;
 
 /// So many entries are shown.
 const MOST: usize = 20;
 
-pub(super) fn of(found: &Found<'_>, what: What) -> String {
-    let label = |state: StateId| found.chain.label(state).to_owned();
-    let pairs = |pairs: Vec<((StateId, StateId), f64, Option<Interval>)>| -> Vec<_> {
-        let pair = |((a, b), share, interval)| (vec![label(a), label(b)], share, interval);
-        pairs.into_iter().map(pair).collect()
+pub(super) fn of(chain: &Chain, found: &Learned, what: What) -> String {
+    let label = |state: StateId| chain.label(state).to_owned();
+    let pairs = |pairs: &[Share<(StateId, StateId)>]| {
+        let row = |pair: &Share<(StateId, StateId)>| Row {
+            cells: vec![label(pair.of.0), label(pair.of.1)],
+            share: pair.share,
+            interval: pair.interval,
+        };
+        pairs.iter().map(row).collect()
     };
-    let (names, rows) = match what {
+    match what {
         What::Visits | What::Chain => {
-            let visits = found.visits().into_iter();
-            (vec!["state"], visits.map(|(s, p, i)| (vec![label(s)], p, i)).collect())
+            let row = |visit: &Share<StateId>| Row {
+                cells: vec![label(visit.of)],
+                share: visit.share,
+                interval: visit.interval,
+            };
+            table(&["state"], found.visits.iter().map(row).collect())
         }
-        What::Moves => (vec!["from", "to"], pairs(found.moves())),
-        What::Od => (vec!["origin", "destination"], pairs(found.trips())),
-    };
-    table(&names, rows)
+        What::Moves => table(&["from", "to"], pairs(&found.moves)),
+        What::Od => table(&["origin", "destination"], pairs(&found.trips)),
+    }
 }
 
-fn table(names: &[&str], mut rows: Vec<(Vec<String>, f64, Option<Interval>)>) -> String {
-    let with_intervals = rows.first().is_some_and(|(_, _, interval)| interval.is_some());
+/// A row of a table: labels, and numbers about them.
+struct Row {
+    cells: Vec<String>,
+    share: f64,
+    interval: Option<Interval>,
+}
+
+fn table(names: &[&str], mut rows: Vec<Row>) -> String {
+    let with_intervals = rows.first().is_some_and(|row| row.interval.is_some());
     let mut header = [names, &["share"]].concat();
     if with_intervals {
         header.extend(["low", "high"]);
     }
     let all = rows.len();
     // Of equals the first in the order of the chain.
-    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    rows.sort_by(|a, b| b.share.total_cmp(&a.share));
     rows.truncate(MOST);
     let mut table = terminal::table(&header);
-    for (mut cells, share, interval) in rows {
+    for Row { mut cells, share, interval } in rows {
         let interval = interval.map(|Interval { low, high }| [low, high]);
         let numbers = [share].into_iter().chain(interval.into_iter().flatten());
         cells.extend(numbers.map(|number| format!("{number:.4}")));
