@@ -275,7 +275,11 @@ def estimate(
     strength: float,
     threads: int | None,
 ) -> tuple[
-    Chain | None, tuple[list[int], list[int], list[float], tuple[list[float], list[float]] | None], bool, float, int
+    Chain | None,
+    tuple[list[int], list[int], list[float], tuple[list[float], list[float]] | None],
+    bool,
+    float,
+    int,
 ]: ...
 def compare(
     chain: Chain,

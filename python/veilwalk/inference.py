@@ -6,6 +6,7 @@ Everything here looks at what was released and at public things alone, so it cos
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from veilwalk import _native, tables
@@ -66,8 +67,8 @@ class Released:
             return collect(release, trajectory, step, OBSERVED)
         if observed is None:
             raise ParameterError(
-                "observed: inference needs what was observed; privatize(walks, observed=True) gives it beside "
-                "the walks"
+                "observed: inference needs what was observed; privatize(walks, observed=True) gives it "
+                "beside the walks"
             )
         return collect(observed, trajectory, step, OBSERVED)
 
@@ -80,7 +81,7 @@ class Released:
         for name, steps in zip(
             self._names(release, trajectory), collect(release, trajectory, step, step), strict=True
         ):
-            twice = next((a for a, b in zip(steps, steps[1:], strict=False) if a == b), None)
+            twice = next((a for a, b in pairwise(steps) if a == b), None)
             if twice is not None:
                 raise WalkError(f"column {step!r}: trajectory {name!r} has step {twice!r} a second time")
 
@@ -102,11 +103,16 @@ class Released:
 def _tell(dropped: float, surprises: int) -> None:
     if surprises:
         warn(
-            f"{surprises} steps of the release contradicted everything that the steps before made possible: real "
-            "walks made moves that the chain does not have, or the chain takes likely moves for impossible"
+            f"{surprises} steps of the release contradicted everything that the steps before made possible: "
+            "real walks made moves that the chain does not have, or it takes likely moves for impossible",
+            UserWarning,
         )
     if dropped > 0.01:
-        warn(f"states of little mass were dropped, {dropped:.1%} of a walk's on average: figures are that far off")
+        warn(
+            f"states of little mass were dropped, with {dropped:.1%} of a walk's on average: figures may be "
+            "that far off",
+            UserWarning,
+        )
 
 
 def _number(name: str, value: object, least: float, below: float) -> float:
@@ -149,7 +155,9 @@ def refine(
         None if threads is None else whole_number("threads", threads, 1),
     )
     _tell(dropped, surprises)
-    rows = [(name, step) for name, walk in zip(given.names, given.walks, strict=True) for step in range(len(walk))]
+    rows = [
+        (name, step) for name, walk in zip(given.names, given.walks, strict=True) for step in range(len(walk))
+    ]
     refined = given.table(
         {
             "trajectory": [name for name, _ in rows],
@@ -182,7 +190,7 @@ def estimate(
     *,
     observed: Any,
     what: str,
-    interval: float | None | Literal["auto"],
+    interval: float | Literal["auto"] | None,
     replicates: int,
     strength: float,
     seed: int,
@@ -218,7 +226,11 @@ def estimate(
     )
     _tell(dropped, surprises)
     if not converged:
-        warn("the figures still changed when it stopped; a larger strength settles what the release says little about")
+        warn(
+            "the figures still changed when it stopped; a larger strength settles what the release says "
+            "too little about",
+            UserWarning,
+        )
     if chain is not None:
         return Chain._of(chain)
     columns: dict[str, list[Any]] = {}

@@ -605,19 +605,20 @@ class Mechanism:
         threads: int | None = None,
     ) -> Any:
         """The feasible walks that are expected to be nearest to the real ones, given everything that this
-        mechanism released. It looks at the release alone, and so costs nothing; it is never expected to be worse.
+        mechanism released. It looks at the release alone, and so costs nothing; it is never expected to
+        be worse.
 
-        Takes a release as `privatize` gives it, with the same `start`: a table (with the column `observed` if the
-        mechanism draws observations), or walks that are no table, and then `observed=` has the other half of
-        what `privatize(..., observed=True)` gave. Gives a table of the same library, walk by walk, with the
-        columns `trajectory`, `step`, `state`, `released` and `confidence`, the probability that the state is the
-        real one; of walks that are no table a list of such rows.
+        Takes a release as `privatize` gives it, with the same `start`: a table (with the column `observed`
+        if the mechanism draws observations), or walks that are no table, and then `observed=` has the other
+        half of what `privatize(..., observed=True)` gave. Gives a table of the same library, walk by walk,
+        with the columns `trajectory`, `step`, `state`, `released` and `confidence`, the probability that
+        the state is the real one; of walks that are no table a list of such rows.
 
-        The walks are to have little `"distance"` to the real states, or many right `"states"` (`aim`). With a
-        `lag` each state is chosen when so many more steps are known. Real walks are taken to be walks of the chain,
-        or of the chain `prior`. With `posterior=True` a pair comes back: the second table has the columns
-        `trajectory`, `step`, `state` and `probability`, given the whole release, for states that are more probable
-        than `above`.
+        The walks are to have little `"distance"` to the real states, or many right `"states"` (`aim`). With
+        a `lag` each state is chosen when so many more steps are known. Real walks are taken to be walks of
+        the chain, or of the chain `prior`. With `posterior=True` a pair comes back: the second table has
+        the columns `trajectory`, `step`, `state` and `probability`, given the whole release, for states
+        that are more probable than `above`.
 
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=4, radius=3.5)
@@ -658,14 +659,15 @@ class Mechanism:
         threads: int | None = None,
     ) -> Any:
         """What the crowd did, learned from everything that this mechanism released for it: the shares of
-        `"visits"`, of `"moves"`, of first and last states together (`"od"`), or the `"chain"` that real walks
-        seem to follow, with where they start. It costs nothing.
+        `"visits"`, of `"moves"`, of first and last states together (`"od"`), or the `"chain"` that real
+        walks seem to follow, with where they start. It costs nothing.
 
         Takes a release as `refine` does. Gives a table of the same library with the columns `state` (or
-        `from` and `to`, or `origin` and `destination`), `share`, and with intervals `low` and `high`; of walks that
-        are no table a list of rows. Intervals cover what they are about with the probability `interval`; they are
-        found from `replicates` estimates of walks drawn with replacement, by the `seed`. `"auto"` is 0.95 on
-        chains of up to 512 states, where they do not take long, and none beyond.
+        `from` and `to`, or `origin` and `destination`), `share`, and with intervals `low` and `high`; of
+        walks that are no table a list of rows. Intervals cover what they are about with the probability
+        `interval`; they are found from `replicates` estimates of walks drawn with replacement, by the
+        `seed`. `"auto"` is 0.95 on chains of up to 512 states, where they do not take long, and none
+        beyond.
 
         Every state counts as if it had made `strength` moves by the chain, so that little data says little.
 

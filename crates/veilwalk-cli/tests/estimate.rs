@@ -321,3 +321,32 @@ fn what_a_log_of_cases_does_is_learned_from_its_release_alone() {
         assert!(inferred * 2.0 < counting, "{counting}");
     }
 }
+
+/// Every command of docs/inference.md, in order.
+#[test]
+fn the_commands_of_the_documentation_run() {
+    let folder = Folder::new();
+    let mut map = String::from("from,to,count\n");
+    for i in 0..12 {
+        for to in [i + 1, i + 5, i] {
+            map += &format!("s{i},s{},1\n", to % 12);
+        }
+    }
+    folder.write("map.csv", map);
+    for (seed, name) in [(1, "trips.csv"), (2, "tomorrow.csv")] {
+        let line = format!("chain sample map.csv --walks 30 --steps 8 --seed {seed} -o {name}");
+        folder.run(words(&line)).success();
+    }
+    let text = include_str!("../../../docs/inference.md");
+    let commands: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("$ veilwalk ")).collect();
+    assert!(commands.len() >= 12, "{commands:?}");
+    for command in commands {
+        folder.run(words(command)).success();
+    }
+    for name in
+        ["refined.csv", "late.csv", "likely.parquet", "estimate.json", "learned.csv", "better.csv"]
+    {
+        assert!(folder.path(name).exists(), "{name}");
+    }
+}

@@ -3,9 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::json;
 use veilwalk::Chain;
-use veilwalk::Initial;
-use veilwalk::chain::{BuildOptions, ChainBuilder, Entries};
-use veilwalk::inference::Estimate;
+use veilwalk::inference::Learned;
 use veilwalk_io::{ChainText, InitialText, Released};
 
 use super::Args;
