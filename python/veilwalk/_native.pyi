@@ -273,6 +273,36 @@ def attack(
     prior: Chain | None,
     seed: int,
 ) -> str: ...
+def refine(
+    chain: Chain,
+    mechanism: Mechanism,
+    start: object,
+    released: list[list[Any]],
+    observed: list[list[Any]] | None,
+    aim: str,
+    lag: int | None,
+    prior: Chain | None,
+    above: float | None,
+    threads: int | None,
+) -> tuple[Any, Any, tuple[Any, Any, Any, Any] | None, float, int]: ...
+def estimate(
+    chain: Chain,
+    mechanism: Mechanism,
+    start: object,
+    drawn: list[list[Any]],
+    what: str,
+    level: float | None,
+    replicates: int,
+    seed: int,
+    strength: float,
+    threads: int | None,
+) -> tuple[
+    Chain | None,
+    tuple[list[int], list[int], list[float], tuple[list[float], list[float]] | None],
+    bool,
+    float,
+    int,
+]: ...
 def compare(
     chain: Chain,
     epsilons: list[str],

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from veilwalk import _native, analysis, persons, walks
+from veilwalk import _native, analysis, inference, persons, walks
 from veilwalk import attack as attacks
 from veilwalk._native import ParameterError, VeilwalkError
 from veilwalk.attack import Attack
@@ -630,6 +630,114 @@ class Mechanism:
                 longest_walk=longest_walk,
             )
         return made
+
+    # What a release says about the real walks
+
+    def refine(
+        self,
+        release: Any,
+        /,
+        *,
+        observed: Any = None,
+        aim: Literal["distance", "states"] = "distance",
+        lag: int | None = None,
+        prior: Chain | None = None,
+        posterior: bool = False,
+        above: float = 0.001,
+        start: State | Literal["private", "initial", "first"] = "private",
+        trajectory: str = "trajectory",
+        step: str | None = "step",
+        state: str = "state",
+        threads: int | None = None,
+    ) -> Any:
+        """The feasible walks that are expected to be nearest to the real ones, given everything that this
+        mechanism released. It looks at the release alone, and so costs nothing; it is never expected to
+        be worse.
+
+        Takes a release as `privatize` gives it, with the same `start`: a table (with the column `observed`
+        if the mechanism draws observations), or walks that are no table, and then `observed=` has the other
+        half of what `privatize(..., observed=True)` gave. Gives a table of the same library, walk by walk,
+        with the columns `trajectory`, `step`, `state`, `released` and `confidence`, the probability that
+        the state is the real one; of walks that are no table a list of such rows.
+
+        The walks are to have little `"distance"` to the real states, or many right `"states"` (`aim`). With
+        a `lag` each state is chosen when so many more steps are known. Real walks are taken to be walks of
+        the chain, or of the chain `prior`. With `posterior=True` a pair comes back: the second table has
+        the columns `trajectory`, `step`, `state` and `probability`, given the whole release, for states
+        that are more probable than `above`.
+
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=4, radius=3.5)
+        >>> m.refine([["B", "Caa", "Caa"]])[0]
+        {'trajectory': 0, 'step': 0, 'state': 'B', 'released': 'B', 'confidence': 0.9...}
+        """
+        return inference.refine(
+            self,
+            release,
+            observed=observed,
+            aim=aim,
+            lag=lag,
+            prior=prior,
+            posterior=posterior,
+            above=above,
+            start=start,
+            trajectory=trajectory,
+            step=step,
+            state=state,
+            threads=threads,
+        )
+
+    def estimate(
+        self,
+        release: Any,
+        /,
+        *,
+        what: Literal["visits", "moves", "od", "chain"] = "visits",
+        observed: Any = None,
+        interval: float | Literal["auto"] | None = "auto",
+        replicates: int = 100,
+        strength: float = 1,
+        seed: int = 1,
+        start: State | Literal["private", "initial", "first"] = "private",
+        trajectory: str = "trajectory",
+        step: str | None = "step",
+        state: str = "state",
+        threads: int | None = None,
+    ) -> Any:
+        """What the crowd did, learned from everything that this mechanism released for it: the shares of
+        `"visits"`, of `"moves"`, of first and last states together (`"od"`), or the `"chain"` that real
+        walks seem to follow, with where they start. It costs nothing.
+
+        Takes a release as `refine` does. Gives a table of the same library with the columns `state` (or
+        `from` and `to`, or `origin` and `destination`), `share`, and with intervals `low` and `high`; of
+        walks that are no table a list of rows. Intervals cover what they are about with the probability
+        `interval`; they are found from `replicates` estimates of walks drawn with replacement, by the
+        `seed`. `"auto"` is 0.95 on chains of up to 512 states, where they do not take long, and none
+        beyond.
+
+        Every state counts as if it had made `strength` moves by the chain, so that little data says little.
+
+        >>> import veilwalk as vw
+        >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=4, radius=3.5)
+        >>> rows = m.estimate(m.privatize(m.chain.sample(50, 10, seed=1), seed=1))  # doctest: +SKIP
+        >>> max(rows, key=lambda row: row["share"])  # doctest: +SKIP
+        {'state': 'Def', 'share': 0.55, 'low': 0.47, 'high': 0.63}
+        """
+        return inference.estimate(
+            self,
+            release,
+            observed=observed,
+            what=what,
+            interval=interval,
+            replicates=replicates,
+            strength=strength,
+            seed=seed,
+            start=start,
+            trajectory=trajectory,
+            step=step,
+            state=state,
+            threads=threads,
+        )
 
     # How good releases are
 

@@ -70,6 +70,11 @@ class Tables:
     def values(column: Any) -> list[Any]:
         raise NotImplementedError
 
+    @staticmethod
+    def made(columns: dict[str, list[Any]]) -> Any:
+        """A new table of these columns."""
+        raise NotImplementedError
+
     def series(self, column: Any) -> Answer:
         """A column by itself: one walk, or a walk in each row."""
         self.check(column)
@@ -279,6 +284,12 @@ class Polars(Tables):
     def values(column: Any) -> list[Any]:
         return cast("list[Any]", column.to_list())
 
+    @staticmethod
+    def made(columns: dict[str, list[Any]]) -> Any:
+        import polars as pl
+
+        return pl.DataFrame(columns)
+
     def numbers(self, numbers: Any, like: Any) -> Any:
         import polars as pl
 
@@ -361,6 +372,12 @@ class Arrow(Tables):
     @staticmethod
     def values(column: Any) -> list[Any]:
         return cast("list[Any]", column.to_pylist())
+
+    @staticmethod
+    def made(columns: dict[str, list[Any]]) -> Any:
+        import pyarrow as pa
+
+        return pa.table(columns)
 
     def numbers(self, numbers: Any, like: Any) -> Any:
         return self.back(numbers, like)
@@ -494,6 +511,12 @@ class Pandas(Tables):
     @staticmethod
     def values(column: Any) -> list[Any]:
         return cast("list[Any]", column.tolist())
+
+    @staticmethod
+    def made(columns: dict[str, list[Any]]) -> Any:
+        import pandas as pd
+
+        return pd.DataFrame(columns)
 
     def numbers(self, numbers: Any, like: Any) -> Any:
         import pandas as pd

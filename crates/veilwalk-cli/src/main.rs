@@ -6,6 +6,7 @@ mod open_models;
 mod own_walks;
 mod progress;
 mod real_walks;
+mod released;
 mod remedy;
 mod terminal;
 
@@ -49,6 +50,8 @@ enum Command {
     Tune(command::tune::Args),
     Privatize(command::privatize::Args),
     Verify(command::verify::Args),
+    Refine(command::refine::Args),
+    Estimate(command::estimate::Args),
     Score(command::score::Args),
     Attack(command::attack::Args),
     Audit(command::audit::Args),
@@ -72,6 +75,8 @@ fn main() -> ExitCode {
         Command::Tune(args) => command::tune::run(&args),
         Command::Privatize(args) => command::privatize::run(&args),
         Command::Verify(args) => command::verify::run(&args),
+        Command::Refine(args) => command::refine::run(&args),
+        Command::Estimate(args) => command::estimate::run(&args),
         Command::Score(args) => command::score::run(&args),
         Command::Attack(args) => command::attack::run(&args),
         Command::Audit(args) => return finish(command::audit::run(&args)),

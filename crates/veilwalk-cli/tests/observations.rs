@@ -144,7 +144,7 @@ fn a_walk_that_its_observations_do_not_make_is_refused() {
         folder.refuses(VERIFY, &["out.csv, line 5", "observed"]);
         changed.iter_mut().for_each(|row| row.truncate(3));
         forge(&folder, &joined(&changed));
-        folder.refuses(VERIFY, &["out.csv: the column \"observed\" is", "there is none"]);
+        folder.refuses(VERIFY, &["out.csv: there is no column \"observed\"", "observes"]);
         forge(&folder, &joined(&right));
         folder.run(VERIFY).success();
     }

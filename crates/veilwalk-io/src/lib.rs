@@ -13,6 +13,8 @@
 //! - [`EventReader`]: events of persons, one at a time, also from logs of cases in XES;
 //! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
 //! - [`WalkRelease`]: releases whole files on all cores;
+//! - [`read_released`]: a release and its manifest, for inference;
+//! - [`TableWriter`]: tables about walks, in every format of walks;
 //! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
 //!   [`HeldOutput`], the same for output without a name;
 //! - [`Manifest`]: what a release is, in a file beside it;
@@ -67,6 +69,7 @@ mod release_writer;
 mod row_text;
 mod shares_table;
 mod table;
+mod table_writer;
 mod unknown_states;
 mod verify;
 mod walk_writer;
@@ -74,7 +77,7 @@ mod walks;
 mod write_error;
 
 pub use chain_file::{
-    ChainText, read_chain, read_chain_from, read_graph, read_state_list, write_chain,
+    ChainText, InitialText, read_chain, read_chain_from, read_graph, read_state_list, write_chain,
     write_chain_with,
 };
 #[cfg(feature = "arrow")]
@@ -104,7 +107,10 @@ pub use release::{
     ReleaseWatch, Tally, UnknownStates, WalkInput, WalkRelease, release_rows,
 };
 pub use release_writer::ReleaseWriter;
-pub use verify::{VerifyError, check_release, count_release, verify_release};
+pub use table_writer::{ColumnKind, ColumnValues, TableWriter};
+pub use verify::{
+    Released, VerifyError, check_release, count_release, read_released, verify_release,
+};
 pub use walk_writer::{Labels, WalkWriter};
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};
 pub use write_error::{WriteError, WriteErrorKind};

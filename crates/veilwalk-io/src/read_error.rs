@@ -212,6 +212,12 @@ pub enum ReadErrorKind {
     /// The file does not make a chain.
     #[error(transparent)]
     Chain(ChainError),
+    /// A comment of a chain that should say where walks start, and does not.
+    #[error(
+        "this comment should say where walks start, and does not ({0}); write it as \
+         # {{\"initial\": [[\"home\", 0.6], [\"work\", 0.4]]}}, or leave the line out"
+    )]
+    StartsComment(String),
     /// The file does not make an initial distribution.
     #[error("{0}; correct the column \"probability\"")]
     Initial(InitialError),

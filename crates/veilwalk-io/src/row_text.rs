@@ -21,7 +21,7 @@ pub(crate) struct RowText {
 
 /// How a value is written.
 #[derive(Clone, Copy, Debug)]
-enum Escape {
+pub(crate) enum Escape {
     /// As it is, or between quotes if this delimiter, a quote or a line's ending is in it.
     Quotes { delimiter: u8 },
     /// As a JSON string.
@@ -52,7 +52,7 @@ impl RowText {
                 let delimiter = if format == WalkFormat::Tsv { b'\t' } else { b',' };
                 Self {
                     own,
-                    escape: Escape::Quotes { delimiter },
+                    escape: Escape::of(format),
                     before_name: Vec::new(),
                     before_step: vec![delimiter],
                     before_state: vec![delimiter],
@@ -109,7 +109,17 @@ impl RowText {
 }
 
 impl Escape {
-    fn push(self, out: &mut Vec<u8>, text: &str) {
+    /// How a format of text writes values.
+    pub(crate) fn of(format: WalkFormat) -> Self {
+        match format {
+            WalkFormat::Ndjson => Self::Json,
+            WalkFormat::Tsv => Self::Quotes { delimiter: b'\t' },
+            _ => Self::Quotes { delimiter: b',' },
+        }
+    }
+
+    /// Appends a text.
+    pub(crate) fn push(self, out: &mut Vec<u8>, text: &str) {
         match self {
             Self::Json => {
                 serde_json::to_writer(out, text)

@@ -51,7 +51,11 @@ fn comments_stand_at_the_top_and_lines_are_counted_with_them() {
     assert_eq!(labels(&chain), ["# a", "b"]);
     let chain = read("#,a,b\na,0,1\nb,1,0\n").unwrap();
     assert_eq!(labels(&chain), ["a", "b"]);
-    let text = ChainText { comments: &["one".to_owned()], counts: Some(&[0.5, 2.0]) };
+    let text = ChainText {
+        comments: &["one".to_owned()],
+        counts: Some(&[0.5, 2.0]),
+        ..ChainText::default()
+    };
     let mut written = Vec::new();
     write_chain_with(&chain, text, &mut written).unwrap();
     let written = String::from_utf8(written).unwrap();

@@ -102,7 +102,7 @@ pub(crate) fn analyze(
     Ok((found, impossible))
 }
 
-fn real_walks(
+pub(crate) fn real_walks(
     chain: &Chain,
     walks: &[Vec<Bound<'_, PyAny>>],
     unknown: UnknownStates,

@@ -14,6 +14,7 @@ mod column;
 mod error;
 mod files;
 mod groups;
+mod inference;
 mod interrupt;
 mod labels;
 mod lists;
@@ -43,6 +44,8 @@ mod _native {
         charge_ledger, compile_chain, compile_mechanism, read_ledger, read_mechanism,
         save_mechanism, set_ledger_budget, verify, write_manifest,
     };
+    #[pymodule_export]
+    use super::inference::{estimate, refine};
     #[pymodule_export]
     use super::lists::{release_lists, release_numbers};
     #[pymodule_export]

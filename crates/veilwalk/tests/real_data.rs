@@ -8,17 +8,23 @@ mod common;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use common::{blocks, exponential, mean_and_error, preset, radius};
 use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::chain::{BuildOptions, ChainBuilder, Entries, Scope, TransitionCounts};
 use veilwalk::guarantee::Effort;
+use veilwalk::inference::{
+    EstimateSettings, Inference, InferenceSpace, RefineAim, Sample, estimate,
+};
 use veilwalk::internal::cell::Obtained;
 use veilwalk::internal::given_walk;
 use veilwalk::internal::guarantee::{Coverage, audited_loss};
 use veilwalk::internal::simulate::{RealWalks, Simulation, simulate};
 use veilwalk::mechanism::Calibration;
-use veilwalk::{Distance, Mechanism, Model, Preset, Promise, Source, Start, unwatched};
+use veilwalk::{
+    Distance, Mechanism, Model, Preset, Promise, Releaser, Source, Start, StateId, unwatched,
+};
 
 const LARGEST: BuildOptions =
     BuildOptions { scope: Scope::LargestComponent, row_sums: veilwalk::chain::RowSums::Check };
@@ -169,4 +175,68 @@ fn wikispeedia_at_two_and_three_per_nat() {
     let losses = audited_loss(&cell, Effort::LEAST, &unwatched).unwrap();
     assert_eq!(losses.coverage, Coverage::TransitionsOnly);
     assert!(losses.transitions.per_nat <= 2.0 + 1e-9, "{}", losses.transitions.per_nat);
+}
+
+/// The most memory this process has had so far, in MiB; none where the system does not say it.
+fn most_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? / 1024)
+}
+
+/// How long inference takes: one walk of 100 steps, and twenty rounds over a hundred of 30.
+#[test]
+#[ignore = "takes minutes; prints the figures of docs/inference.md"]
+fn inference_on_clicks() {
+    let Some(model) = wikispeedia() else { return };
+    let own = OwnWalks::new(model.chain());
+    let (cell, tight) =
+        (cells(&model, "2", Calibration::Theorem), preset(&model, Preset::Tight, "8", "4"));
+    for (name, mechanism) in [("cell", cell), ("tight", tight)] {
+        let mechanism = Arc::new(mechanism);
+        let source = Source::seeded(7);
+        let mut randomness = source.open([7; 32]).unwrap();
+        let mut releaser = Releaser::new(mechanism.clone(), &source, Start::Private).unwrap();
+        let mut release = |number: u64, steps: usize| {
+            let key = randomness.walk(&number.to_be_bytes());
+            let real = own.walk(Origin::Initial, steps - 1, randomness.at(&key, 0, None));
+            let released = releaser.release(&number.to_string(), &real).unwrap();
+            let observes = mechanism.observation().is_some();
+            let states = released.states.to_vec();
+            (if observes { released.observed.to_vec() } else { states.clone() }, states)
+        };
+        let inference = Inference::new(mechanism.clone(), Start::Private).unwrap();
+        let mut space = InferenceSpace::default();
+        for number in 0..3 {
+            let (drawn, released) = release(number, 100);
+            let began = Instant::now();
+            let posterior = inference.posterior(&drawn, &mut space).unwrap();
+            let known = began.elapsed();
+            let near = inference.refine(&posterior, &released, RefineAim::Distance);
+            let by_distance = began.elapsed() - known;
+            let right = inference.refine(&posterior, &released, RefineAim::States);
+            let by_states = began.elapsed() - known - by_distance;
+            println!(
+                "{name}: posterior {known:?}, walk by distance {by_distance:?}, by states {by_states:?}; dropped {:.1e}; \
+                 {:.3} nats, release {:.3}; wrong {:.1}, release {:.1}",
+                posterior.dropped(),
+                near.cost,
+                near.released_cost,
+                right.cost,
+                right.released_cost
+            );
+        }
+        let walks: Vec<Vec<StateId>> = (0..100).map(|number| release(100 + number, 30).0).collect();
+        let sample = [Sample { inference: &inference, walks: &walks }];
+        let settings = EstimateSettings { most_rounds: 20, ..EstimateSettings::default() };
+        let began = Instant::now();
+        let found = estimate(&sample, settings, &unwatched).unwrap();
+        println!(
+            "{name}: {} rounds of 100 walks in {:?}, converged {}; peak {:?} MiB",
+            found.rounds(),
+            began.elapsed(),
+            found.converged(),
+            most_memory()
+        );
+    }
 }

@@ -27,8 +27,8 @@ pub(crate) struct ChainOptions {
     largest_component: bool,
 
     /// Where released walks start: `uniform`, `stationary`, a state, or a CSV file with the columns
-    /// `state` and `probability`. The default is `uniform`; for a compiled model, what it was compiled
-    /// with
+    /// `state` and `probability`. The default is what the file of the chain says of it, else `uniform`;
+    /// for a compiled model, what it was compiled with
     #[arg(long, value_name = "WHERE")]
     initial: Option<String>,
 }
@@ -191,11 +191,14 @@ impl ChainOptions {
                 chain
             }
         };
-        let initial = match &self.initial {
-            Some(initial) => self.initial(&chain, initial)?,
-            None => Initial::uniform(chain.len()),
+        let chain = match &self.initial {
+            Some(initial) => {
+                let initial = self.initial(&chain, initial)?;
+                chain.with_initial(initial)
+            }
+            None => chain,
         };
-        Ok(Loaded::Chain(Box::new(chain.with_initial(initial))))
+        Ok(Loaded::Chain(Box::new(chain)))
     }
 
     fn read_model(&self, path: &Path) -> Result<Loaded> {

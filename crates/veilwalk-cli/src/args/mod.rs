@@ -9,6 +9,7 @@ mod observation;
 mod output;
 mod randomness;
 mod release;
+mod threads;
 mod unknown;
 
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ pub(crate) use output::{
 };
 pub(crate) use randomness::RandomnessArgs;
 pub(crate) use release::ReleaseArgs;
+pub(crate) use threads::ThreadArgs;
 pub(crate) use unknown::{UnknownLabels, UnknownState, left_out, replaced, unknown_state_error};
 pub(crate) use veilwalk_report::{counted, thousands};
 

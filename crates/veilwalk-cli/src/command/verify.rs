@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use veilwalk::unwatched;
-use veilwalk_io::{Manifest, VerifyError, verify_release};
+use veilwalk_io::{Manifest, verify_release};
 
 use crate::args::{ChainArgs, counted};
-use crate::terminal;
+use crate::{released, terminal};
 
 /// Check a release against its manifest and the chain
 ///
@@ -28,13 +28,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.release.display();
     let model = args.chain.any_model()?;
-    let manifest =
-        verify_release(&args.release, &model, &unwatched).map_err(|error| match error {
-            VerifyError::OtherChain { .. } => {
-                anyhow!("{error} (--normalize, --largest-component, --initial)")
-            }
-            other => other.into(),
-        })?;
+    let manifest = verify_release(&args.release, &model, &unwatched).map_err(released::in_flags)?;
     let made = match manifest.mechanism.candidates.as_deref() {
         None | Some("moves") => "",
         Some(_) => ", every walk the one that its observations make",

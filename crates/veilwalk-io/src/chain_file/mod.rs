@@ -4,12 +4,14 @@
 //! `from,to,probability` or `from,to,count`; anything else has to be a matrix, with the states'
 //! labels in the first line and the first column. A table that forgot its header must not pass for
 //! a matrix, so the first cell of a matrix may be neither a number nor one of the labels. Lines before it
-//! that start with `# ` are comments, which say where a chain comes from.
+//! that start with `# ` are comments, which say where a chain comes from. One of them may say where its walks
+//! start (`starts`).
 //!
 //! A graph is the same without numbers: where only the moves count, a table of transitions may have the columns
 //! `from` and `to` alone.
 
 mod matrix;
+mod starts;
 mod state_list;
 mod transitions;
 mod write;
@@ -25,7 +27,7 @@ use crate::read_error::{HeaderHint, ReadError, ReadErrorKind, shortened};
 use crate::table::Table;
 
 pub use state_list::read_state_list;
-pub use write::{ChainText, write_chain, write_chain_with};
+pub use write::{ChainText, InitialText, write_chain, write_chain_with};
 
 const ACCEPTED: &str = "from,to,probability; from,to,count; or, for a square matrix, an empty cell \
                         followed by the labels of all states";
@@ -42,7 +44,8 @@ const ACCEPTED: &str = "from,to,probability; from,to,count; or, for a square mat
 ///   column. The rows may be in another order than the columns.
 ///
 /// States are numbered in the order of the column `from` (then of `to`), or of a matrix's columns. Lines before
-/// the first that start with `# ` are comments.
+/// the first that start with `# ` are comments. One that holds `{"initial": [["home", 0.6], ["work", 0.4]]}`
+/// says where walks start; without it they start anywhere alike.
 ///
 /// # Errors
 ///
@@ -87,7 +90,13 @@ fn read_lines<R: Read>(
     options: BuildOptions,
     numbers: Numbers,
 ) -> Result<(Chain, BuildReport), ReadError> {
-    while lines.peek()?.is_some_and(|line| line.starts_with("# ")) {
+    let mut starts = None;
+    while let Some(comment) = lines.peek()?.and_then(|line| line.strip_prefix("# ")) {
+        match starts::parse(comment, starts.is_some()) {
+            Ok(None) => {}
+            Ok(Some(found)) => starts = Some((found, lines.number())),
+            Err(problem) => return Err(lines.error_at(lines.number(), problem)),
+        }
         lines.advance(Blank::Skip)?;
     }
     let mut table = Table::new(lines, "from,to,probability")?;
@@ -97,7 +106,16 @@ fn read_lines<R: Read>(
         Err(hint) => return Err(unknown_header(&table, hint)),
     };
     let built = builder.build(options);
-    built.map_err(|error| table.lines().error(ReadErrorKind::Chain(error)))
+    let (chain, report) =
+        built.map_err(|error| table.lines().error(ReadErrorKind::Chain(error)))?;
+    match starts {
+        Some((starts, line)) if numbers == Numbers::Needed => {
+            let initial = starts::initial(&starts, &chain, &report.dropped_states);
+            let initial = initial.map_err(|kind| table.lines().error_at(line, kind))?;
+            Ok((chain.with_initial(initial), report))
+        }
+        _ => Ok((chain, report)),
+    }
 }
 
 /// How a file holds its chain.

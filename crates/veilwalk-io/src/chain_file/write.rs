@@ -4,6 +4,7 @@ use std::io::Write;
 
 use veilwalk::chain::Chain;
 
+use super::starts;
 use crate::write_error::{WriteError, WriteErrorKind};
 
 /// What is written of a chain beside its moves.
@@ -13,6 +14,18 @@ pub struct ChainText<'a> {
     pub comments: &'a [String],
     /// The count of each transition, in the chain's order, to be written instead of the probability.
     pub counts: Option<&'a [f64]>,
+    /// Whether a comment says where walks start.
+    pub initial: InitialText,
+}
+
+/// Whether the file of a chain says where its walks start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InitialText {
+    /// No: they start anywhere alike, or a file of its own says it.
+    #[default]
+    LeftOut,
+    /// In a comment.
+    InAComment,
 }
 
 /// Writes a chain as a table `from,to,probability`.
@@ -30,7 +43,8 @@ pub fn write_chain(chain: &Chain, out: impl Write) -> Result<(), WriteError> {
 /// same transitions. Numbers are written with as many digits as it takes to read the same
 /// number again; the reader divides each row by its sum, which can change their last digits.
 ///
-/// The initial distribution is not written: [`write_initial`](crate::write_initial) does that.
+/// The initial distribution is written as a comment if that is asked for;
+/// [`write_initial`](crate::write_initial) writes it to a file of its own.
 ///
 /// # Errors
 ///
@@ -40,7 +54,11 @@ pub fn write_chain_with(
     text: ChainText<'_>,
     mut out: impl Write,
 ) -> Result<(), WriteError> {
-    for comment in text.comments {
+    let initial = match text.initial {
+        InitialText::LeftOut => None,
+        InitialText::InAComment => Some(starts::comment(chain)),
+    };
+    for comment in text.comments.iter().chain(&initial) {
         writeln!(out, "# {comment}").map_err(|error| WriteError::io(NAME, error))?;
     }
     let mut table = csv::Writer::from_writer(out);

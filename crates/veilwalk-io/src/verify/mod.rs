@@ -6,6 +6,8 @@
 //! manifest says was promised. A manifest is not signed: whoever can write both files can forge both.
 
 mod observed;
+mod released;
+mod rows;
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -16,6 +18,7 @@ use thiserror::Error;
 use veilwalk::Watch;
 use veilwalk::error::Remedy;
 use veilwalk::guarantee::Cover;
+use veilwalk::inference::InferenceError;
 use veilwalk::internal::request::{Base, Request, RequestError, TrackChoice};
 use veilwalk::mechanism::{
     BlockError, BlockLength, Calibration, Observation, Tracking, Unit, WeightsFound,
@@ -23,9 +26,10 @@ use veilwalk::mechanism::{
 use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, ReleaseId, Start, StateId};
 
 use self::observed::check_observed;
+pub use self::released::{Released, read_released};
 use crate::manifest::{BlockPart, Counts, CoveragePart, GuaranteePart, Manifest, hash_file};
 use crate::output::directory_of;
-use crate::own_columns::OwnColumns;
+use crate::own_columns::{OBSERVED, OwnColumns};
 use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::walks::{WalkOptions, WalkReader};
 
@@ -191,6 +195,15 @@ pub enum VerifyError {
         /// Whether it is there.
         there: bool,
     },
+    /// No column of observations.
+    #[error(
+        "{file}: there is no column {OBSERVED:?}, and the mechanism of the manifest observes; bring the \
+         release as it was written"
+    )]
+    NoObservations {
+        /// The release.
+        file: String,
+    },
     /// More or fewer walks or states.
     #[error(
         "{file}: {} walks and {} states, where the manifest counts {} and {}",
@@ -203,6 +216,14 @@ pub enum VerifyError {
         expected: Box<Counts>,
         /// What was counted.
         found: Box<Counts>,
+    },
+    /// Nothing can be inferred from it.
+    #[error("{file}: {why}")]
+    NotInferable {
+        /// The release.
+        file: String,
+        /// Why.
+        why: InferenceError,
     },
     /// The manifest contradicts itself.
     #[error("{file}: {why}")]
@@ -336,42 +357,69 @@ pub fn verify_release(
     model: &Arc<Model>,
     watch: Watch<'_>,
 ) -> Result<Manifest, VerifyError> {
-    let file = release.display().to_string();
-    if !release.exists() {
-        return Err(VerifyError::NoRelease { looked_in: folder_of(release), file });
-    }
-    let manifest = Manifest::read_for(release).map_err(|error| match error.kind() {
-        ReadErrorKind::NotFound => {
-            let manifest = error.file().to_owned();
-            VerifyError::NoManifest { file: file.clone(), manifest }
-        }
-        _ => error.into(),
-    })?;
-    let (expected, found) = (manifest.chain.hash.clone(), model.hash().to_string());
-    if expected != found {
-        return Err(VerifyError::OtherChain { file, expected, found });
-    }
-    let (expected, found) = (manifest.release.hash.clone(), hash_file(release)?);
-    if expected != found {
-        return Err(VerifyError::Changed { file, expected, found });
-    }
-    let contradiction = |why: &dyn ToString| {
+    let told = Told::open(release, model)?;
+    let mechanism = told.mechanism(release, model, watch)?;
+    check_observed(release, &mechanism, told.start)?;
+    Ok(told.manifest)
+}
+
+/// What the manifest of a release tells, once file and chain are known to be those it names.
+struct Told {
+    manifest: Manifest,
+    design: Design,
+    tracking: Option<Tracking>,
+    start: Start,
+}
+
+impl Told {
+    /// Reads the manifest, and holds the file, its states and its moves against it.
+    fn open(release: &Path, model: &Model) -> Result<Self, VerifyError> {
         let file = release.display().to_string();
-        VerifyError::Manifest { file, why: why.to_string() }
-    };
-    let (design, tracking) = manifest.mechanism.design().map_err(|why| contradiction(&why))?;
-    let own = if design.observes() { OwnColumns::Observations } else { OwnColumns::Moves };
-    let start = start_of(release, model.chain(), &manifest.start)?;
-    let found = count(release, model.chain(), own, &manifest.kept_columns, start)?;
-    let expected = manifest.counts.clone();
-    if (found.walks, found.steps) != (expected.walks, expected.steps) {
-        let (expected, found) = (Box::new(expected), Box::new(found));
-        return Err(VerifyError::Counts { file, expected, found });
+        if !release.exists() {
+            return Err(VerifyError::NoRelease { looked_in: folder_of(release), file });
+        }
+        let manifest = Manifest::read_for(release).map_err(|error| match error.kind() {
+            ReadErrorKind::NotFound => {
+                let manifest = error.file().to_owned();
+                VerifyError::NoManifest { file: file.clone(), manifest }
+            }
+            _ => error.into(),
+        })?;
+        let (expected, found) = (manifest.chain.hash.clone(), model.hash().to_string());
+        if expected != found {
+            return Err(VerifyError::OtherChain { file, expected, found });
+        }
+        let (expected, found) = (manifest.release.hash.clone(), hash_file(release)?);
+        if expected != found {
+            return Err(VerifyError::Changed { file, expected, found });
+        }
+        let choices = manifest.mechanism.design().map_err(|why| contradiction(release, &why))?;
+        let (design, tracking) = choices;
+        let own = if design.observes() { OwnColumns::Observations } else { OwnColumns::Moves };
+        let start = start_of(release, model.chain(), &manifest.start)?;
+        let found = count(release, model.chain(), own, &manifest.kept_columns, start)?;
+        let expected = manifest.counts.clone();
+        if (found.walks, found.steps) != (expected.walks, expected.steps) {
+            let (expected, found) = (Box::new(expected), Box::new(found));
+            return Err(VerifyError::Counts { file, expected, found });
+        }
+        Ok(Self { manifest, design, tracking, start })
     }
-    let mechanism = recompute(&manifest, design, tracking, model, watch);
-    let mechanism = mechanism.map_err(|why| contradiction(&why))?;
-    check_observed(release, &mechanism, start)?;
-    Ok(manifest)
+
+    /// The mechanism, made again.
+    fn mechanism(
+        &self,
+        release: &Path,
+        model: &Arc<Model>,
+        watch: Watch<'_>,
+    ) -> Result<Arc<Mechanism>, VerifyError> {
+        let made = recompute(&self.manifest, self.design, self.tracking, model, watch);
+        made.map_err(|why| contradiction(release, &why))
+    }
+}
+
+fn contradiction(release: &Path, why: &dyn ToString) -> VerifyError {
+    VerifyError::Manifest { file: release.display().to_string(), why: why.to_string() }
 }
 
 /// How a manifest contradicts itself.
@@ -393,6 +441,13 @@ enum Contradiction {
 
 fn parsed<T: std::str::FromStr<Err: ToString>>(text: &str) -> Result<T, Contradiction> {
     text.parse().map_err(|error: T::Err| Contradiction::Word(error.to_string()))
+}
+
+fn block_length(block: &BlockPart) -> Result<BlockLength, Contradiction> {
+    Ok(match (parsed(&block.length)?, block.longest_walk) {
+        (BlockLength::Whole { .. }, Some(longest)) => BlockLength::Whole { longest },
+        (length, _) => length,
+    })
 }
 
 /// What follows from the promise and the choices in the manifest has to be what the manifest says.
@@ -424,10 +479,7 @@ fn recompute(
     let mechanism = match &told.block {
         None => request.make(model, watch)?.mechanism,
         Some(block) => {
-            let length = match (parsed(&block.length)?, block.longest_walk) {
-                (BlockLength::Whole { .. }, Some(longest)) => BlockLength::Whole { longest },
-                (length, _) => length,
-            };
+            let length = block_length(block)?;
             Arc::new(Mechanism::in_blocks(model.clone(), design, promise, length)?)
         }
     };

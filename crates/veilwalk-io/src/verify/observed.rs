@@ -11,9 +11,9 @@ use veilwalk::session::{FollowedWalk, Follower};
 use veilwalk::{Chain, StateId};
 
 use super::VerifyError;
-use crate::own_columns::{OBSERVED, STEP};
-use crate::read_error::{Place, ReadErrorKind};
-use crate::walks::{WalkOptions, WalkReader};
+use super::rows::ReleasedRows;
+use crate::own_columns::OwnColumns;
+use crate::read_error::Place;
 
 /// A walk under way: what is believed of it, and its released states that wait for theirs.
 struct Under {
@@ -38,57 +38,28 @@ pub(super) fn check_observed(
     let Some(mut follower) = Follower::new(mechanism, start) else { return Ok(()) };
     let file = || release.display().to_string();
     let compare = Compare { file: file(), chain: mechanism.model().chain() };
-    // The same file twice: states may be lists, and then what was observed is a list as well.
-    let mut states = WalkReader::open(release, WalkOptions::default())?;
-    // Where a row is a walk, steps have no numbers.
-    if states.header().is_none_or(|columns| columns.iter().any(|column| column.trim() == STEP)) {
-        let keep = vec![STEP.to_owned()];
-        states = WalkReader::open(release, WalkOptions { keep, ..WalkOptions::default() })?;
-    }
-    let options = WalkOptions { state_column: OBSERVED.to_owned(), ..WalkOptions::default() };
-    let mut observations =
-        WalkReader::open(release, options).map_err(|error| match error.kind() {
-            ReadErrorKind::MissingColumn { .. } => {
-                VerifyError::Column { file: file(), column: OBSERVED.to_owned(), there: false }
-            }
-            _ => error.into(),
-        })?;
+    let mut read = ReleasedRows::open(release, OwnColumns::Observations)?;
     let drawn = Drawn::by(mechanism);
     let mut walks: HashMap<String, Under> = HashMap::new();
     let (mut rows, mut made) = (0, Vec::new());
-    loop {
-        let (state, seen) = (states.next_row()?, observations.next_row()?);
-        let (mut state, seen) = match (state, seen) {
-            (None, None) => break,
-            (Some(state), Some(seen))
-                if (state.place, state.trajectory) == (seen.place, seen.trajectory) =>
-            {
-                (state, seen)
-            }
-            (Some(row), _) | (None, Some(row)) => {
-                return Err(VerifyError::Unpaired { file: file(), place: row.place });
-            }
-        };
+    while let Some(row) = read.next_row()? {
         rows += 1;
-        let place = state.place;
-        let released = compare.state(place, state.state)?;
-        let observed = compare.state(place, seen.state)?;
-        if !walks.contains_key(state.trajectory) {
+        let place = row.place;
+        let released = compare.state(place, row.state)?;
+        let seen = row.observed.expect("the release has a column of observations");
+        let observed = compare.state(place, seen)?;
+        if !walks.contains_key(row.trajectory) {
             let (followed, released) = (FollowedWalk::default(), VecDeque::new());
             let under = Under { followed, released, first_row: rows, steps: 0 };
-            walks.insert(state.trajectory.to_owned(), under);
+            walks.insert(row.trajectory.to_owned(), under);
         }
-        let walk = walks.get_mut(state.trajectory).expect("just made");
-        let expected = walk.steps;
-        if let Some(found) = state.kept.next().filter(|step| step.parse() != Ok(expected)) {
-            let found = found.to_owned();
-            return Err(VerifyError::Step { file: file(), place, expected, found });
-        }
+        let walk = walks.get_mut(row.trajectory).expect("just made");
+        row.require_step(&compare.file, walk.steps)?;
         walk.steps += 1;
         // A first state that was not observed stands in its place.
         let drawn_otherwise = walk.first_row == rows && start != Start::Private;
         if !drawn_otherwise && !drawn.can_be(observed) {
-            let found = seen.state.to_owned();
+            let found = seen.to_owned();
             return Err(VerifyError::NeverObserved { file: file(), place, found });
         }
         walk.released.push_back((place, released));
@@ -108,7 +79,7 @@ pub(super) fn check_observed(
 }
 
 /// What can be observed, whatever was before.
-enum Drawn {
+pub(super) enum Drawn {
     /// Only these states, ascending.
     These(Vec<StateId>),
     /// That depends on what was observed before.
@@ -116,7 +87,7 @@ enum Drawn {
 }
 
 impl Drawn {
-    fn by(mechanism: &Mechanism) -> Self {
+    pub(super) fn by(mechanism: &Mechanism) -> Self {
         match mechanism.design().candidates {
             Candidates::States(_) => {
                 Self::These(mechanism.candidates(StateId::new(0)).into_owned())
@@ -125,7 +96,7 @@ impl Drawn {
         }
     }
 
-    fn can_be(&self, observed: StateId) -> bool {
+    pub(super) fn can_be(&self, observed: StateId) -> bool {
         match self {
             Self::These(states) => states.binary_search(&observed).is_ok(),
             Self::Depends => true,

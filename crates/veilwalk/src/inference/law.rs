@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::belief::{Belief, Moves};
-use crate::chain::{Chain, StateId};
+use crate::chain::{BuildOptions, Chain, ChainBuilder, ChainError, Entries, Initial, StateId};
 
 /// A law of real walks over the states of a chain, in the numbers of that chain.
 ///
@@ -132,6 +132,24 @@ impl Law {
         Belief::of_masses(
             self.initial.iter().enumerate().map(|(state, &mass)| (StateId::new(state), mass)),
         )
+    }
+
+    /// The chain of this law, with the labels of the chain whose states it is about.
+    ///
+    /// # Errors
+    ///
+    /// If walks cannot go from every state to every other by moves that have a probability.
+    pub fn to_chain(&self, labels: &Chain) -> Result<Chain, ChainError> {
+        let mut builder = ChainBuilder::new(Entries::Probabilities);
+        for state in labels.states() {
+            builder.state(labels.label(state));
+        }
+        for ((from, to), &probability) in self.all_moves().zip(&self.probabilities) {
+            builder.transition(from, to, probability)?;
+        }
+        let (chain, _) = builder.build(BuildOptions::default())?;
+        let initial = Initial::from_probabilities(&chain, &self.initial);
+        Ok(chain.with_initial(initial.expect("the first states of a law sum to one")))
     }
 
     /// The distribution after one more step.

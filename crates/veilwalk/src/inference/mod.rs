@@ -38,6 +38,7 @@ mod estimate;
 mod law;
 mod posterior;
 mod refine;
+mod refine_walks;
 #[cfg(test)]
 mod tests;
 
@@ -46,12 +47,14 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use estimate::{
-    Estimate, EstimateError, EstimateSettings, Expected, Interval, IntervalSettings, Intervals,
-    Sample, Trips, WithTrips, estimate, intervals, trips,
+    Estimate, EstimateError, EstimateInquiry, EstimateSettings, Expected, Interval,
+    IntervalSettings, Intervals, Learned, Sample, Share, Trips, WithTrips, estimate, intervals,
+    learn, trips,
 };
 pub use law::{Law, OtherStates};
 pub use posterior::{InferenceSpace, Marginal, Posterior};
 pub use refine::{RefineAim, Refined};
+pub use refine_walks::{RefineError, RefineSettings, RefinedWalk};
 
 use crate::belief::Tracker;
 use crate::chain::Chain;

@@ -38,6 +38,10 @@ pub struct Refined {
     pub cost: f64,
     /// What the released walk is expected to cost.
     pub released_cost: f64,
+    /// The shares of the mass that were dropped, as [`Posterior::dropped`] has them.
+    pub dropped: f64,
+    /// At how many steps what was released contradicted everything that was believed.
+    pub surprises: u64,
 }
 
 impl Inference {
@@ -58,7 +62,8 @@ impl Inference {
         let (states, cost, released_cost) = paths.best();
         let marginals = posterior.steps().iter().zip(&states);
         let confidence = marginals.map(|(marginal, &state)| marginal.probability(state)).collect();
-        Refined { states, confidence, cost, released_cost }
+        let (dropped, surprises) = (posterior.dropped(), posterior.surprises());
+        Refined { states, confidence, cost, released_cost, dropped, surprises }
     }
 
     /// The walk that could have been released with this lag: each state is chosen when so many more steps are
@@ -83,6 +88,8 @@ impl Inference {
             confidence: Vec::with_capacity(drawn.len()),
             cost: 0.0,
             released_cost: 0.0,
+            dropped: filtered.dropped,
+            surprises: filtered.surprises,
         };
         for (step, &from_release) in released.iter().enumerate() {
             let known = (step + lag + 1).min(filtered.seen.len());

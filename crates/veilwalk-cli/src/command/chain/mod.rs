@@ -44,7 +44,7 @@ fn settle_output(output: &Path, inputs: &[Input<'_>]) -> Result<()> {
 }
 
 /// Writes a chain to a file, or to standard output if that is `-`, and says what it is called.
-fn write(chain: &Chain, text: ChainText<'_>, output: &Path) -> Result<String> {
+pub(super) fn write(chain: &Chain, text: ChainText<'_>, output: &Path) -> Result<String> {
     let file = match is_standard_output(output) {
         true => None,
         false => Some(AtomicFile::create(output)?),

@@ -24,12 +24,14 @@
 mod accelerate;
 mod expected;
 mod intervals;
+mod learned;
 mod trips;
 
 use thiserror::Error;
 
 pub use expected::Expected;
 pub use intervals::{Interval, IntervalSettings, Intervals, WithTrips, intervals};
+pub use learned::{EstimateInquiry, Learned, Share, learn};
 pub use trips::{Trips, trips};
 
 use super::{Inference, Law, UnlikelyRelease};

@@ -25,7 +25,8 @@ use crate::terminal;
 /// the walks it was fitted on: fit it on walks that need no protection. With --epsilon the counts are noisy,
 /// and the chain may be published: adding or removing one person, with all of the person's walks, changes the
 /// odds of it by a factor of at most exp(E). To replace a person's walks by any others changes them by at
-/// most exp(2E).
+/// most exp(2E). A chain can also be had for nothing: release walks under an even chain on a public map, and let
+/// `veilwalk estimate --what chain` learn a good one from the release.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The walks: CSV with a header, NDJSON, Parquet or Arrow; `-` for standard input
@@ -169,7 +170,8 @@ impl Args {
         })?;
         args::tell(&self.walks, &report);
         let counts = self.counts.then_some(&counts[..]);
-        let name = super::write(&chain, ChainText { comments: &[], counts }, &self.output)?;
+        let name =
+            super::write(&chain, ChainText { counts, ..ChainText::default() }, &self.output)?;
         terminal::note(format!(
             "{name}: {} and {}, from {} in {}",
             counted(chain.len(), "state"),
@@ -179,8 +181,8 @@ impl Args {
         ));
         terminal::warning(
             "this chain tells about the walks it was fitted on, and becomes public with everything \
-             released under it; fit on walks that need no protection, or make the counts noisy with \
-             --epsilon",
+             released under it; fit on walks that need no protection, make the counts noisy with \
+             --epsilon, or learn a chain from a release (`veilwalk estimate --what chain`)",
         );
         Ok(())
     }

@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, epsilon: Epsilon) -> Result<()> {
     let counts = args.counts.then_some(&fitted.counts[..]);
     // First the files beside the chain: a chain that is there is complete.
     tables.write(&fitted)?;
-    let text = ChainText { comments: &comments, counts };
+    let text = ChainText { comments: &comments, counts, ..ChainText::default() };
     let name = super::super::write_to(&fitted.chain, text, output)?;
     tell(&name, &fitted.chain, terms);
     tell_tally(&args.walks, tally);

@@ -1,0 +1,197 @@
+//! What releases say about the real walks: refined walks, and what the crowd did.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use veilwalk::inference::{
+    EstimateError, EstimateInquiry, EstimateSettings, Inference, Interval, IntervalSettings,
+    Learned, RefineAim, RefineError, RefineSettings, RefinedWalk, Sample, Share, WithTrips, learn,
+};
+use veilwalk::{Start, StateId};
+use veilwalk_io::UnknownStates;
+
+use crate::analysis::real_walks;
+use crate::chain::Chain;
+use crate::error::{VeilwalkError, WalkError, parameter_error};
+use crate::interrupt::{self, Stop};
+use crate::mechanism::Mechanism;
+
+/// A released walk as Python gives it.
+type Given<'py> = Vec<Vec<Bound<'py, PyAny>>>;
+
+/// Refined states with their confidence, row by row; if they were asked for, the likely states of each step with the
+/// walk, the step and the probability; and how much was dropped, and how often the release contradicted everything.
+type RefinedColumns<'py> =
+    (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>, Option<LikelyColumns<'py>>, f64, u64);
+
+type LikelyColumns<'py> = (
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u64>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<f64>>,
+);
+
+/// Infers from releases of this mechanism, for somebody who takes real walks to be walks of this chain.
+fn inference(
+    mechanism: std::sync::Arc<veilwalk::Mechanism>,
+    start: Start,
+    prior: Option<&veilwalk::Chain>,
+) -> PyResult<Inference> {
+    let made = Inference::new(mechanism, start).map_err(parameter_error)?;
+    match prior {
+        None => Ok(made),
+        Some(prior) => {
+            made.with_prior(prior).map_err(|why| parameter_error(format!("prior: {why}")))
+        }
+    }
+}
+
+fn wrong_walk(walk: usize, why: impl std::fmt::Display) -> PyErr {
+    WalkError::new_err(format!("walk {walk}: {why}"))
+}
+
+/// Refines released walks, from what was drawn for each (the released states themselves if nothing else is given).
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn refine<'py>(
+    py: Python<'py>,
+    chain: &Chain,
+    mechanism: &Mechanism,
+    start: &Bound<'py, PyAny>,
+    released: Given<'py>,
+    observed: Option<Given<'py>>,
+    aim: &str,
+    lag: Option<usize>,
+    prior: Option<&Chain>,
+    above: Option<f64>,
+    threads: Option<usize>,
+) -> PyResult<RefinedColumns<'py>> {
+    let start = mechanism.start(start)?;
+    let aim: RefineAim = aim.parse().map_err(|why| parameter_error(format!("aim: {why}")))?;
+    let read = |walks: &Given<'py>| real_walks(chain, walks, UnknownStates::Refuse);
+    let (released, observed) = (read(&released)?, observed.as_ref().map(read).transpose()?);
+    let prior = prior.map(|chain| chain.labels().chain().clone());
+    let mechanism = mechanism.made.mechanism.clone();
+    let walks = interrupt::run_with_threads(py, threads, move |stop: &Stop| {
+        let inference = inference(mechanism, start, prior.as_ref())?;
+        let settings = RefineSettings { aim, lag, above };
+        let drawn = observed.as_ref().unwrap_or(&released);
+        inference.refine_walks(drawn, &released, settings, &|_| stop.flow()).map_err(|error| {
+            match error {
+                RefineError::Walk { walk, why } => wrong_walk(walk, why),
+                other => VeilwalkError::new_err(other.to_string()),
+            }
+        })
+    })?;
+    let refined = || walks.iter().map(|walk| &walk.refined);
+    let states = refined().flat_map(|walk| walk.states.iter().map(|state| state.index() as u32));
+    let confidence = refined().flat_map(|walk| walk.confidence.iter().copied());
+    let dropped: f64 = refined().map(|walk| walk.dropped).sum();
+    Ok((
+        PyArray1::from_iter(py, states),
+        PyArray1::from_iter(py, confidence),
+        above.map(|_| likely(py, &walks)),
+        dropped / walks.len().max(1) as f64,
+        refined().map(|walk| walk.surprises).sum(),
+    ))
+}
+
+fn likely<'py>(py: Python<'py>, walks: &[RefinedWalk]) -> LikelyColumns<'py> {
+    let (mut of, mut at, mut states, mut probabilities) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (number, walk) in (0..).zip(walks) {
+        for (step, likely) in (0..).zip(&walk.likely) {
+            for &(state, probability) in likely {
+                of.push(number);
+                at.push(step);
+                states.push(state.index() as u32);
+                probabilities.push(probability);
+            }
+        }
+    }
+    (
+        PyArray1::from_vec(py, of),
+        PyArray1::from_vec(py, at),
+        PyArray1::from_vec(py, states),
+        PyArray1::from_vec(py, probabilities),
+    )
+}
+
+/// Shares of states or of pairs of states, from and to.
+type Shares = (Vec<u32>, Vec<u32>, Vec<f64>, Option<(Vec<f64>, Vec<f64>)>);
+
+/// What the crowd did: shares of `visits` (each state as a pair with itself), `moves` or `od`, or the chain; and
+/// whether the estimate settled, how much was dropped, and how often the release contradicted everything.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+pub(crate) fn estimate<'py>(
+    py: Python<'py>,
+    chain: &Chain,
+    mechanism: &Mechanism,
+    start: &Bound<'py, PyAny>,
+    drawn: Given<'py>,
+    what: &str,
+    level: Option<f64>,
+    replicates: usize,
+    seed: u64,
+    strength: f64,
+    threads: Option<usize>,
+) -> PyResult<(Option<Chain>, Shares, bool, f64, u64)> {
+    let start = mechanism.start(start)?;
+    let drawn = real_walks(chain, &drawn, UnknownStates::Refuse)?;
+    let mechanism = mechanism.made.mechanism.clone();
+    let trips = if what == "od" { WithTrips::Yes } else { WithTrips::No };
+    let inquiry = EstimateInquiry {
+        settings: EstimateSettings { strength, ..EstimateSettings::default() },
+        trips,
+        intervals: level.map(|level| IntervalSettings { level, replicates, seed, trips }),
+    };
+    let found = interrupt::run_with_threads(py, threads, move |stop: &Stop| {
+        let inference = inference(mechanism, start, None)?;
+        let samples = [Sample { inference: &inference, walks: &drawn }];
+        learn(&samples, inquiry, &|_| stop.flow()).map_err(|error| match error {
+            EstimateError::Walk { walk, why, .. } => wrong_walk(walk, why),
+            EstimateError::NoWalks => WalkError::new_err(error.to_string()),
+            other => VeilwalkError::new_err(other.to_string()),
+        })
+    })?;
+    let learned = match what {
+        "chain" => {
+            let learned = found.estimate.law().to_chain(chain.labels().chain());
+            let learned = learned.map_err(|why| {
+                parameter_error(format!("{why}; a larger strength keeps every move possible"))
+            })?;
+            Some(Chain::new(py, learned, Vec::new()))
+        }
+        _ => None,
+    };
+    let expected = found.estimate.expected();
+    let (converged, dropped) = (found.estimate.converged(), expected.dropped());
+    Ok((learned, shares(&found, what), converged, dropped, expected.surprises()))
+}
+
+fn shares(found: &Learned, what: &str) -> Shares {
+    let pairs = |pairs: &[Share<(StateId, StateId)>]| {
+        columns(pairs.iter().map(|pair| (pair.of, pair.share, pair.interval)))
+    };
+    match what {
+        "moves" => pairs(&found.moves),
+        "od" => pairs(&found.trips),
+        _ => columns(found.visits.iter().map(|one| ((one.of, one.of), one.share, one.interval))),
+    }
+}
+
+fn columns(rows: impl Iterator<Item = ((StateId, StateId), f64, Option<Interval>)>) -> Shares {
+    let (mut from, mut to, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut low, mut high) = (Vec::new(), Vec::new());
+    for ((a, b), share, interval) in rows {
+        from.push(a.index() as u32);
+        to.push(b.index() as u32);
+        shares.push(share);
+        if let Some(interval) = interval {
+            low.push(interval.low);
+            high.push(interval.high);
+        }
+    }
+    let intervals = (low.len() == shares.len()).then_some((low, high));
+    (from, to, shares, intervals)
+}
