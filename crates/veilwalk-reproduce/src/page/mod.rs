@@ -414,9 +414,9 @@ fn uniform(chain: &Results, id: &str) -> Section {
         )
 }
 
-const GUESSES: &str = "**How much of what leaks is of use**, for ε from 0.1 to 8. Along the bottom, how many states \
-     somebody guesses right who knows the chain, the mechanism and the release; up, how many released states are \
-     right. Below the diagonal the attacker knows more than whoever takes the release at its word.";
+const GUESSES: &str = "**How much of what leaks is of use**, for ε from 0.1 to 8. Across: the share of states that are \
+     guessed right by somebody who knows the chain, the mechanism and the release. Up: the share of released states \
+     that are right. Below the diagonal an attacker knows more than somebody who takes the release at its word.";
 
 fn guesses(chain: &Results, id: &str) -> Section {
     let of = |mechanism: Preset| {
