@@ -25,6 +25,7 @@ __all__ = [
     "compile_mechanism",
     "known_rows",
     "new_release_id",
+    "prepare",
     "read_ledger",
     "read_mechanism",
     "release_list_column",
