@@ -156,7 +156,8 @@ def test_files_of_columns_have_zones_by_name(tmp_path: Path) -> None:
             {"cells": "h3:9"},
             "swap latitude= and longitude=",
         ),
-        ({}, {"cells": "s2:3"}, "cells: .*h3:9"),
+        ({}, {"cells": "h3:9"}, "no column 'latitude'"),
+        ({"latitude": [1.0] * 5, "longitude": [1.0] * 5}, {"cells": "s2:3"}, "cells: .*h3:9"),
     ],
 )
 def test_what_is_refused(columns: dict[str, list[Any]], arguments: dict[str, Any], words: str) -> None:

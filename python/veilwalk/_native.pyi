@@ -27,6 +27,7 @@ __all__ = [
     "known_rows",
     "new_release_id",
     "person_total",
+    "prepare",
     "read_ledger",
     "read_mechanism",
     "release_list_column",

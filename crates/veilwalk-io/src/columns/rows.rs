@@ -116,3 +116,31 @@ fn shown(column: &dyn Array) -> Result<StringArray, ArrowError> {
     let texts = (0..column.len()).map(|at| formatter.value(at).try_to_string());
     texts.map(|text| text.map(Some)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Float64Array, TimestampMicrosecondArray};
+
+    use super::*;
+
+    /// pandas and Polars name zones; nothing here needs to know where they are.
+    #[test]
+    fn times_are_shown_in_utc_whatever_their_zone_is_called() {
+        let times = || TimestampMicrosecondArray::from(vec![Some(1_709_280_000_250_000), None]);
+        for (zone, shown) in [
+            (Some("Europe/Berlin"), "2024-03-01T08:00:00.250Z"),
+            (Some("UTC"), "2024-03-01T08:00:00.250Z"),
+            (Some("+05:00"), "2024-03-01T08:00:00.250Z"),
+            (None, "2024-03-01T08:00:00.250"),
+        ] {
+            let column: ArrayRef = Arc::new(times().with_timezone_opt(zone));
+            let texts = plain_texts(&column).unwrap();
+            assert_eq!((texts.value(0), texts.is_null(1)), (shown, true), "{zone:?}");
+        }
+        let degrees: ArrayRef = Arc::new(Float64Array::from(vec![121.47, -33.0]));
+        let texts = plain_texts(&degrees).unwrap();
+        assert_eq!((texts.value(0), texts.value(1)), ("121.47", "-33.0"));
+    }
+}

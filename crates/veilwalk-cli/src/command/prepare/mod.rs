@@ -170,8 +170,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let to_file = !is_standard_output(&args.output);
     if to_file {
         args.settle_output()?;
-    } else if args.events != "-" {
-        refuse_to_replace(&args.output, &args.inputs())?;
     }
     let prepared = args.prepared(&settings);
     let sorted = args.read(settings.clone())?;
