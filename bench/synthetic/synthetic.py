@@ -32,6 +32,8 @@ PRIVTRACE = {
 
 EPSILON = "1"
 LONGEST_WALK = "60"
+SHARE = "0.2"
+"""Of epsilon, for starts and for ends each; lengths have a tenth."""
 
 
 class City:
@@ -98,7 +100,8 @@ class Veilwalk:
                 "--floor",
                 "0.1",
             ),
-            *("--starts", "starts.csv", "--ends", "ends.csv"),
+            *("--starts", "starts.csv", "--starts-share", SHARE),
+            *("--ends", "ends.csv", "--ends-share", SHARE),
             *("--lengths", "lengths.csv", "--longest-walk", LONGEST_WALK, "-o", "chain.csv"),
         )
 
