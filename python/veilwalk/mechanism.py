@@ -669,7 +669,7 @@ class Mechanism:
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("sharp", vw.Chain.credit(), epsilon=4, radius=3.5)
         >>> m.refine([["B", "Caa", "Caa"]])[0]
-        {'trajectory': 0, 'step': 0, 'state': 'B', 'released': 'B', 'confidence': 0.9...}
+        {'trajectory': 0, 'step': 0, 'state': 'B', 'released': 'B', 'confidence': 0.72...}
         """
         return inference.refine(
             self,

@@ -95,6 +95,26 @@ fn a_ledger_is_left_complete() {
 }
 
 #[test]
+fn inference_stops_and_writes_nothing() {
+    let folder = Folder::new();
+    let sample = "chain sample credit --walks 40000 --steps 19 --seed 1 -o real.csv";
+    folder.run(sample.split(' ')).success();
+    let args = ["privatize", "real.csv", "-o", "r.csv", "--seed", "1"];
+    folder.run([&args, &CELL[..]].concat()).success();
+    let before = ["r.csv", "r.csv.manifest.json", "real.csv"];
+    let refine = ["refine", "r.csv", "--chain", "credit", "-o", "out.csv", "--lag", "15"];
+    let child = start(&folder, &refine);
+    until_it_writes(&folder);
+    interrupt(&child);
+    assert_stopped(&folder, &child.wait_with_output().unwrap(), &before);
+    let estimate = ["estimate", "r.csv", "--chain", "credit", "-o", "out.json"];
+    let child = start(&folder, &estimate);
+    std::thread::sleep(Duration::from_secs(3));
+    interrupt(&child);
+    assert_stopped(&folder, &child.wait_with_output().unwrap(), &before);
+}
+
+#[test]
 fn a_release_that_waits_for_input_stops_at_once() {
     let folder = Folder::new();
     let mut child = start(&folder, &[&["privatize", "-", "-o", "out.csv"], &CELL[..]].concat());

@@ -7,8 +7,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use veilwalk::chain::{BuildOptions, Chain, ChainBuilder, Entries, RowSums, Scope, StateId};
 use veilwalk_io::{
-    ChainText, ReadError, WriteErrorKind, read_chain, read_chain_from, read_graph, read_state_list,
-    write_chain, write_chain_with,
+    ChainText, InitialText, ReadError, WriteErrorKind, read_chain, read_chain_from, read_graph,
+    read_state_list, write_chain, write_chain_with,
 };
 
 fn read(text: impl AsRef<[u8]>) -> Result<Chain, ReadError> {
@@ -61,6 +61,54 @@ fn comments_stand_at_the_top_and_lines_are_counted_with_them() {
     let written = String::from_utf8(written).unwrap();
     assert_eq!(written, "# one\nfrom,to,count\na,b,0.5\nb,a,2.0\n");
     assert_eq!(read(&written).unwrap().hash(), chain.hash());
+}
+
+#[test]
+fn a_comment_says_where_walks_start() {
+    let moves = "from,to,count\na,b,1\nb,a,1\n";
+    let chain =
+        read(format!("# {{\"initial\": [[\"b\", 0.75], [\"a\", 0.25]]}}\n{moves}")).unwrap();
+    let starts = |chain: &Chain| -> Vec<f64> {
+        chain.states().map(|state| chain.initial().probability(state)).collect()
+    };
+    assert_eq!(starts(&chain), [0.25, 0.75]);
+    assert_eq!(starts(&read(moves).unwrap()), [0.5, 0.5]);
+    // What is not named is never a start, and other comments mean nothing.
+    let chain =
+        read(format!("# {{\"initial\":[[\"b\",1]]}}\n# {{\"other\": 1}}\n{moves}")).unwrap();
+    assert_eq!(starts(&chain), [0.0, 1.0]);
+    let mut written = Vec::new();
+    let text = ChainText { initial: InitialText::InAComment, ..ChainText::default() };
+    write_chain_with(&chain, text, &mut written).unwrap();
+    assert_eq!(read(String::from_utf8(written).unwrap()).unwrap().hash(), chain.hash());
+    for (comment, word) in [
+        ("{\"initial\": [[\"b\", 0.5]]}", "sum"),
+        ("{\"initial\": [[\"b\", -1], [\"a\", 2]]}", "-1"),
+        ("{\"initial\": [[\"c\", 1]]}", "\"c\" is not a state"),
+        ("{\"initial\": [[\"b\", 0.5], [\"b\", 0.5]]}", "there twice"),
+        ("{\"initial\": [[\"b\", 1]]", "where walks start"),
+        ("{\"initial\": {\"b\": 1}}", "write it as"),
+        ("{\"initial\": [[\"b\", 1]], \"more\": 1}", "more"),
+    ] {
+        refused(format!("# one\n# {comment}\n{moves}"), Some(2), &[word]);
+    }
+    let twice = "# {\"initial\": [[\"b\", 1]]}\n".repeat(2);
+    refused(format!("{twice}{moves}"), Some(2), &["second time"]);
+}
+
+/// States that are dropped take their walks with them.
+#[test]
+fn starts_follow_the_largest_component() {
+    let moves = "from,to,count\na,b,1\nb,a,1\nc,a,1\n";
+    let largest = BuildOptions { scope: Scope::LargestComponent, ..BuildOptions::default() };
+    let read = |starts: &str| {
+        let text = format!("# {{\"initial\": {starts}}}\n{moves}");
+        read_chain_from(text.as_bytes(), "chain.csv", largest)
+    };
+    let (chain, _) = read("[[\"a\", 0.25], [\"b\", 0.25], [\"c\", 0.5]]").unwrap();
+    assert_eq!(chain.initial().probability(chain.state("a").unwrap()), 0.5);
+    let error = read("[[\"c\", 1]]").unwrap_err().to_string();
+    assert!(error.contains("chain.csv, line 1") && error.contains("dropped only"), "{error}");
 }
 
 #[test]

@@ -102,7 +102,25 @@ pub(crate) fn analyze(
     Ok((found, impossible))
 }
 
-pub(crate) fn real_walks(
+fn real_walks(
+    chain: &Chain,
+    walks: &[Vec<Bound<'_, PyAny>>],
+    unknown: UnknownStates,
+) -> PyResult<Vec<Vec<StateId>>> {
+    let mut found = read_walks(chain, walks, unknown)?;
+    if found.iter().all(|walk| walk.len() < 2) {
+        return Err(WalkError::new_err(format!(
+            "there is no step to analyze in {} walks; give walks of two states or more",
+            found.len()
+        )));
+    }
+    // A walk without a state has no first one either.
+    found.retain(|walk| !walk.is_empty());
+    Ok(found)
+}
+
+/// Walks as lists of states, each where it was.
+pub(crate) fn read_walks(
     chain: &Chain,
     walks: &[Vec<Bound<'_, PyAny>>],
     unknown: UnknownStates,
@@ -119,14 +137,6 @@ pub(crate) fn real_walks(
         });
         found.push(states.collect::<PyResult<Vec<_>>>()?);
     }
-    if found.iter().all(|walk| walk.len() < 2) {
-        return Err(WalkError::new_err(format!(
-            "there is no step to analyze in {} walks; give walks of two states or more",
-            found.len()
-        )));
-    }
-    // A walk without a state has no first one either.
-    found.retain(|walk| !walk.is_empty());
     Ok(found)
 }
 

@@ -9,7 +9,7 @@ use veilwalk::inference::{
 use veilwalk::{Start, StateId};
 use veilwalk_io::UnknownStates;
 
-use crate::analysis::real_walks;
+use crate::analysis::read_walks;
 use crate::chain::Chain;
 use crate::error::{VeilwalkError, WalkError, parameter_error};
 use crate::interrupt::{self, Stop};
@@ -67,7 +67,7 @@ pub(crate) fn refine<'py>(
 ) -> PyResult<RefinedColumns<'py>> {
     let start = mechanism.start(start)?;
     let aim: RefineAim = aim.parse().map_err(|why| parameter_error(format!("aim: {why}")))?;
-    let read = |walks: &Given<'py>| real_walks(chain, walks, UnknownStates::Refuse);
+    let read = |walks: &Given<'py>| read_walks(chain, walks, UnknownStates::Refuse);
     let (released, observed) = (read(&released)?, observed.as_ref().map(read).transpose()?);
     let prior = prior.map(|chain| chain.labels().chain().clone());
     let mechanism = mechanism.made.mechanism.clone();
@@ -137,7 +137,7 @@ pub(crate) fn estimate<'py>(
     threads: Option<usize>,
 ) -> PyResult<(Option<Chain>, Shares, bool, f64, u64)> {
     let start = mechanism.start(start)?;
-    let drawn = real_walks(chain, &drawn, UnknownStates::Refuse)?;
+    let drawn = read_walks(chain, &drawn, UnknownStates::Refuse)?;
     let mechanism = mechanism.made.mechanism.clone();
     let trips = if what == "od" { WithTrips::Yes } else { WithTrips::No };
     let inquiry = EstimateInquiry {

@@ -34,9 +34,6 @@ pub(crate) struct Args {
     #[arg(required = true)]
     releases: Vec<PathBuf>,
 
-    #[command(flatten)]
-    chain: ChainArgs,
-
     /// What to print: the shares of `visits`, of `moves`, of first and last states together (`od`), or the `chain`,
     /// which -o writes to a file. JSON has visits and moves in any case
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
@@ -87,6 +84,9 @@ pub(crate) struct Args {
     /// Where to write it; standard output if not given. A file of that name is replaced, with a warning
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    chain: ChainArgs,
 }
 
 /// What is estimated.

@@ -32,9 +32,6 @@ pub(crate) struct Args {
     /// The release; its manifest is beside it
     release: PathBuf,
 
-    #[command(flatten)]
-    chain: ChainArgs,
-
     /// Take real walks to be walks of this chain, which has the states of the other one
     #[arg(long, value_name = "CHAIN")]
     prior: Option<String>,
@@ -71,6 +68,9 @@ pub(crate) struct Args {
     /// `veilwalk privatize`. A file of that name is replaced, with a warning
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    #[command(flatten)]
+    chain: ChainArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
