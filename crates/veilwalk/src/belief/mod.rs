@@ -26,6 +26,7 @@
 
 mod filter;
 mod parts;
+mod passes;
 mod shortlist;
 mod space;
 #[cfg(test)]

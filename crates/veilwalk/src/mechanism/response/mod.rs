@@ -215,8 +215,8 @@ impl Response {
         out
     }
 
-    /// `ln K(observed | x)` but for a constant, for the real states `x` that are given: what an observation
-    /// says about them. The same on every machine.
+    /// `ln K(observed | x)` but for a constant, for the real states `x` that are given, ascending: what an
+    /// observation says about them. The same on every machine.
     pub(crate) fn fill_log_likelihoods(
         &self,
         observed: StateId,
@@ -238,7 +238,20 @@ impl Response {
             }
             Counted::Nats => {
                 let row = self.model.symmetric().to(observed);
-                out.extend(reals.iter().map(|&x| factors[x.index()] - cost(row[x.index()])));
+                let log = |(factor, &d): (&f64, &Nats)| factor - cost(d);
+                // States that follow each other need not be looked up one by one, and mostly all do.
+                let (eights, rest) = reals.as_chunks::<8>();
+                for eight in eights {
+                    let (first, last) = (eight[0].index(), eight[7].index());
+                    if last.wrapping_sub(first) == 7 {
+                        let all = first..first + 8;
+                        out.extend(factors[all.clone()].iter().zip(&row[all]).map(log));
+                    } else {
+                        let of = |x: &StateId| log((&factors[x.index()], &row[x.index()]));
+                        out.extend(eight.iter().map(of));
+                    }
+                }
+                out.extend(rest.iter().map(|x| log((&factors[x.index()], &row[x.index()]))));
             }
         }
     }
