@@ -153,7 +153,7 @@ proptest! {
     /// Two whole walks, every sequence of observations: the loss is within the promise.
     #[test]
     fn whole_walks_keep_the_promise(
-        chain in random_chain(6),
+        chain in random_chain(8),
         epsilon in prop_oneof![Just("0.3"), Just("1"), Just("4")],
         b in prop_oneof![Just(None), Just(Some(1u32)), Just(Some(2))],
         share in 0.2f64..3.0,

@@ -97,20 +97,24 @@ impl Sums {
     ) {
         states.clear();
         masses.clear();
+        states.reserve(chain_states);
+        masses.reserve(chain_states);
         let (eights, rest) = self.numbers[..chain_states].as_chunks_mut::<8>();
-        let mut place = 0;
+        let mut eight: [u32; 8] = std::array::from_fn(|i| i as u32);
         for sums in eights {
-            let eight: [StateId; 8] = std::array::from_fn(|i| StateId::new(place + i));
-            place += 8;
             // Mostly all of them are in use.
             if sums.iter().fold(true, |all, &sum| all & (sum > 0.0)) {
-                states.extend_from_slice(&eight);
+                states.extend_from_slice(bytemuck::cast_slice(&eight));
                 masses.extend_from_slice(sums);
             } else {
-                push_positive(eight.iter().copied().zip(sums.iter().copied()), states, masses);
+                let places = eight.iter().map(|&place| StateId::new(place as usize));
+                push_positive(places.zip(sums.iter().copied()), states, masses);
             }
             *sums = [0.0; 8];
+            // The chain has fewer than 2³² states, so nobody looks at these where they wrap around.
+            eight = eight.map(|place| place.wrapping_add(8));
         }
+        let place = chain_states - rest.len();
         let last = (place..).map(StateId::new).zip(rest.iter_mut().map(std::mem::take));
         push_positive(last, states, masses);
     }
@@ -195,7 +199,8 @@ mod tests {
                 for _ in 0..rows {
                     let moves: Vec<StateId> =
                         (0..states).filter(|_| next() % 3 == 0).map(StateId::new).collect();
-                    let shares: Vec<f64> = moves.iter().map(|_| (next() % 5) as f64 / 7.0).collect();
+                    let shares: Vec<f64> =
+                        moves.iter().map(|_| (next() % 5) as f64 / 7.0).collect();
                     let mass = next() as f64;
                     let terms = moves.iter().zip(&shares);
                     terms.for_each(|(&state, share)| noted.add(state, mass * share));
