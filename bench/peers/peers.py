@@ -214,8 +214,7 @@ def observations(folder: Path, options: argparse.Namespace):
     mine = found["seconds_per_observation"]
     yield row(what, "numpy choice", theirs, mine, "100")
 
-    # The same filter, pruned alike, and the nearest feasible answer, with everything looked up beforehand. A
-    # sparse belief would be slower here: scipy's products of sparse matrices take longer than this.
+    # The same filter, pruned alike, and the nearest feasible answer, with everything looked up beforehand.
     back = csr_matrix((np.exp(-weights), columns, starts), shape=(states,) * 2).T.tocsr()
     back = back @ diags(1 / np.asarray(back.sum(0)).ravel())
     likelihood = np.ascontiguousarray(kernel.T)
