@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix, diags
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
 UNITS = 2.0**20  # of a nat
+PRUNED = 1e-6  # of the largest mass: what has less is dropped from a belief
 COMPARISONS = ("all_pairs", "dense", "steps", "observations", "opening", "on_demand", "privatize")
 WIKISPEEDIA = "wikispeedia/transitions_finished_backclick_resolved.tsv"
 
@@ -213,7 +214,7 @@ def observations(folder: Path, options: argparse.Namespace):
     mine = found["seconds_per_observation"]
     yield row(what, "numpy choice", theirs, mine, "100")
 
-    # The filter and the nearest feasible answer, with everything looked up beforehand.
+    # The same filter, pruned alike, and the nearest feasible answer, with everything looked up beforehand.
     back = csr_matrix((np.exp(-weights), columns, starts), shape=(states,) * 2).T.tocsr()
     back = back @ diags(1 / np.asarray(back.sum(0)).ravel())
     likelihood = np.ascontiguousarray(kernel.T)
@@ -224,6 +225,7 @@ def observations(folder: Path, options: argparse.Namespace):
         released = []
         for step, y in enumerate(observed[:count]):
             belief = (back @ belief if step else belief) * likelihood[y]
+            belief[belief < PRUNED * belief.max()] = 0
             belief /= belief.sum()
             if step:
                 start, end = int(starts[released[-1]]), int(starts[released[-1] + 1])

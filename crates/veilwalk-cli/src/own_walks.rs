@@ -4,7 +4,7 @@ use anyhow::Result;
 use veilwalk::analysis::Origin;
 use veilwalk::{Chain, Start};
 
-use crate::args::{self, counted, whole};
+use crate::args::{self, counted, quoted, whole};
 
 /// Which real walks figures are averaged over.
 #[derive(Debug, clap::Args)]
@@ -65,6 +65,15 @@ pub(crate) fn start_in_words(chain: &Chain, start: Start) -> (String, String) {
         Start::At(_) => format!("at {name}"),
     };
     (words, name)
+}
+
+/// The flag that releases walks with this start, where that is not what `privatize` does unless told
+/// otherwise.
+pub(crate) fn start_flag(chain: &Chain, start: Start) -> String {
+    match start {
+        Start::Private => String::new(),
+        other => format!(" --start {}", quoted(other.name(chain))),
+    }
 }
 
 /// A distance or a width in nats, for flags that take several.

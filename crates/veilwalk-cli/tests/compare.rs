@@ -126,6 +126,30 @@ fn text_is_narrow_and_names_winners() {
     }
 }
 
+/// Figures are for walks that start in some way; the commands release walks that do.
+#[test]
+fn commands_start_as_the_figures_do() {
+    for (flags, start) in [
+        ("--from Baa", Some("--start first")),
+        ("--from Baa --start Baa", Some("--start Baa")),
+        ("--from Baa --start private", None),
+        ("--start initial", Some("--start initial")),
+        ("", None),
+    ] {
+        let few = "--steps 5 --mechanisms cell,tight --blocks 2 --block-walks 50";
+        let line = format!("compare --chain credit --epsilon 2 --radius 3.5 {few} {flags}");
+        let shown = stdout(&veilwalk(line.split_whitespace()).success());
+        let mut commands = shown.lines().filter(|line| line.contains("privatize WALKS"));
+        let command = commands.next().expect("a command");
+        for command in commands.chain([command]) {
+            match start {
+                Some(start) => assert!(command.contains(start), "{command}"),
+                None => assert!(!command.contains("--start"), "{command}"),
+            }
+        }
+    }
+}
+
 /// With a radius and without one.
 #[test]
 fn no_delay_is_advised_where_none_does_better() {

@@ -278,3 +278,19 @@ fn a_mechanism_file_holds_how_walks_are_tracked() {
         }
     }
 }
+
+#[test]
+fn analysis_says_what_was_dropped_from_beliefs() {
+    let folder = Folder::with("walks.csv", walks());
+    let run = |more: &[&str]| {
+        let args = both(&["analyze"], &PROMISE);
+        folder.run(args.iter().map(String::as_str).chain(more.iter().copied())).success()
+    };
+    for more in [["--steps", "10"], ["--real", "walks.csv"]] {
+        let flags = [["--mechanism", "tight"], more].concat();
+        let shown = stdout(&run(&flags));
+        assert!(shown.contains("dropped from beliefs"), "{shown}");
+    }
+    let shown = stdout(&run(&["--mechanism", "cell", "--steps", "10", "--simulate", "100"]));
+    assert!(!shown.contains("dropped"), "{shown}");
+}

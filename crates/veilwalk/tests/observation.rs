@@ -13,6 +13,7 @@ use veilwalk::internal::loss::audited_loss;
 use veilwalk::internal::mechanism::Workspace;
 use veilwalk::internal::request::{Base, CandidateChoice, Request, TrackChoice};
 use veilwalk::internal::session::{log_law_of_observations, observe_once};
+use veilwalk::internal::simulate::{RealWalks, Simulation, simulate};
 use veilwalk::mechanism::{
     CandidateKind, Candidates, LeastShare, StateWeights, TrackAim, Tracking, Unit, WeightsFound,
 };
@@ -153,7 +154,7 @@ proptest! {
     /// Two whole walks, every sequence of observations: the loss is within the promise.
     #[test]
     fn whole_walks_keep_the_promise(
-        chain in random_chain(6),
+        chain in random_chain(8),
         epsilon in prop_oneof![Just("0.3"), Just("1"), Just("4")],
         b in prop_oneof![Just(None), Just(Some(1u32)), Just(Some(2))],
         share in 0.2f64..3.0,
@@ -475,4 +476,38 @@ fn chains_beyond_tables_are_observed_where_beliefs_are_narrow() {
     }
     let error = Mechanism::new(model, Preset::Tight.design(), radius("3", "1")).unwrap_err();
     assert!(error.to_string().contains("a table of all distances"), "{error}");
+}
+
+/// What simulation says was dropped from beliefs is what followers of such walks find.
+#[test]
+fn what_is_dropped_from_beliefs_is_reported() {
+    let model = Arc::new(Model::new(scattered_chain(120, 6, 8)).unwrap());
+    let mechanism = made(&model, Preset::Tight, radius("2", "1"));
+    let (start, steps) = (Start::Private, 30);
+    let real = RealWalks::Own { origin: Origin::Initial, steps };
+    let simulation = Simulation { real, start, walks: 2000, seed: 4, levels: &[], etas: &[] };
+    let told = simulate(&mechanism, simulation, &unwatched).unwrap().dropped.unwrap();
+    let source = Source::seeded(1);
+    let mut randomness = source.open([3; 32]).unwrap();
+    let key = randomness.walk(b"real walks");
+    let words = randomness.at(&key, 0, None);
+    let own = OwnWalks::new(model.chain());
+    let mut follower = Follower::new(&mechanism, start).unwrap();
+    let mut releaser = Releaser::new(Arc::new(mechanism), &source, start).unwrap();
+    let mut found = Vec::new();
+    for number in 0..2000 {
+        let reals = own.walk(Origin::Initial, steps, words);
+        let released = releaser.release(&number.to_string(), &reals).unwrap();
+        let mut walk = FollowedWalk::default();
+        for &observed in &released.observed {
+            follower.push(&mut walk, observed, &mut Vec::new());
+        }
+        found.push(walk.dropped());
+    }
+    let (mean, error) = mean_and_error(&found);
+    assert!(mean > 5.0 * error, "something is dropped: {mean} ± {error}");
+    let apart = (told.mean - mean).abs();
+    assert!(apart < 5.0 * error.hypot(told.standard_error), "{told:?}, {mean} ± {error}");
+    let moves = made(&model, Preset::Cell, radius("2", "1"));
+    assert_eq!(simulate(&moves, simulation, &unwatched).unwrap().dropped, None);
 }

@@ -299,8 +299,8 @@ proptest! {
     /// hardly ever happen.
     #[test]
     fn whole_walks_keep_the_promise(
-        chain in random_chain(5),
-        p in proptest::collection::vec(prop_oneof![3 => 0.1f64..1.0, 1 => Just(0.0), 1 => Just(1e-9)], 5),
+        chain in random_chain(8),
+        p in proptest::collection::vec(prop_oneof![3 => 0.1f64..1.0, 1 => Just(0.0), 1 => Just(1e-9)], 8),
         epsilon in prop_oneof![Just("0.3"), Just("1"), Just("4")],
         substitutions in prop_oneof![Just(None), Just(Some(1u32)), Just(Some(2))],
         share in 0.3f64..3.0,

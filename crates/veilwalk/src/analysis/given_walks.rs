@@ -234,6 +234,7 @@ impl SimulatedUtility {
             entropy_nats: SimulatedEntropy { released: Estimate::NOTHING, real: Estimate::NOTHING },
             exceedance: levels.iter().map(level).collect(),
             typical: Vec::new(),
+            dropped: None,
         }
     }
 
@@ -244,6 +245,9 @@ impl SimulatedUtility {
             self.wrong_state_share.add(one.wrong_state_share, by_steps);
             self.entropy_nats.released.add(one.entropy_nats.released, by_steps);
             self.entropy_nats.real.add(one.entropy_nats.real, by_steps);
+        }
+        if let Some(dropped) = one.dropped {
+            self.dropped.get_or_insert(Estimate::NOTHING).add(dropped, by_walks);
         }
         for (sum, level) in self.exceedance.iter_mut().zip(&one.exceedance) {
             sum.per_step.add(level.per_step, by_steps);

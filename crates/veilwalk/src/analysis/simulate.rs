@@ -79,6 +79,10 @@ pub struct SimulatedUtility {
     pub exceedance: Vec<SimulatedExceedance>,
     /// How often the released walk is typical. Empty if the chain has no known entropy rate.
     pub typical: Vec<Typical>,
+    /// The shares of the mass that were dropped from beliefs, added up over a walk; none where nothing is
+    /// observed.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub dropped: Option<Estimate>,
 }
 
 /// Estimated `−ln P` per transition.
@@ -178,6 +182,7 @@ struct Sums {
     wrong: Moments,
     released: Moments,
     real: Moments,
+    dropped: Moments,
     levels: Vec<LevelSums>,
     typical: Vec<[Moments; 2]>,
 }
@@ -199,6 +204,7 @@ impl Sums {
         add(&mut self.wrong, &other.wrong);
         add(&mut self.released, &other.released);
         add(&mut self.real, &other.real);
+        add(&mut self.dropped, &other.dropped);
         for (a, b) in self.levels.iter_mut().zip(&other.levels) {
             add(&mut a.per_step, &b.per_step);
             a.at_step.iter_mut().zip(&b.at_step).for_each(|(a, b)| *a += b);
@@ -246,6 +252,7 @@ impl<'a> Simulator<'a> {
             wrong: Moments::default(),
             released: Moments::default(),
             real: Moments::default(),
+            dropped: Moments::default(),
             levels: vec![level; self.simulation.levels.len()],
             typical: vec![[Moments::default(); 2]; etas],
         }
@@ -305,6 +312,7 @@ impl<'a> Simulator<'a> {
         sums.wrong.push(f64::from(wrong) / steps);
         sums.released.push(released / steps);
         sums.real.push(real / steps);
+        sums.dropped.push(walker.dropped());
         let level_sums = sums.levels.iter_mut().zip(above);
         level_sums.for_each(|(sums, above)| sums.per_step.push(f64::from(above) / steps));
         if let Some(rate) = self.rate {
@@ -344,6 +352,7 @@ impl<'a> Simulator<'a> {
             }
         };
         let etas = self.simulation.etas.iter().zip(&sums.typical);
+        let observes = self.mechanism.observation().is_some();
         SimulatedUtility {
             walks,
             steps: self.steps,
@@ -361,6 +370,7 @@ impl<'a> Simulator<'a> {
                     real: real.estimate(walks),
                 })
                 .collect(),
+            dropped: observes.then(|| sums.dropped.estimate(walks)),
         }
     }
 }

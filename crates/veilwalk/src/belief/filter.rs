@@ -16,12 +16,12 @@
 //! the mean of that does not change as more is observed. A single walk can be off by more, if later
 //! observations point to what was dropped.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
 use super::moves::Moves;
-use super::space::BeliefSpace;
+use super::passes::{Select, Weigh, Weighed};
+use super::space::{BeliefSpace, bits};
 use crate::chain::{Chain, StateId};
-use crate::mechanism::exp_minus;
 
 /// A distribution over the states, by those that have mass.
 ///
@@ -144,10 +144,15 @@ impl Belief {
         let moves: usize = self.states.iter().map(|&from| law.targets(from).len()).sum();
         // The sums are the same either way: only how states in use are found differs.
         if moves >= law.states() / Self::FEW {
-            self.each_move(law, |to, term| sums.add_unnoted(to, term));
+            for (&from, &mass) in self.states.iter().zip(&self.masses) {
+                sums.add_all_unnoted(law.targets(from), law.probabilities(from), mass);
+            }
             sums.drain_all(law.states(), &mut moved.states, &mut moved.masses);
         } else {
-            self.each_move(law, |to, term| sums.add(to, term));
+            for (&from, &mass) in self.states.iter().zip(&self.masses) {
+                let moves = law.targets(from).iter().zip(law.probabilities(from));
+                moves.for_each(|(&to, &probability)| sums.add(to, mass * probability));
+            }
             sums.drain(|state, mass| {
                 if mass > 0.0 {
                     moved.push(state, mass);
@@ -160,16 +165,6 @@ impl Belief {
     /// With more moves than one for so many states of the chain, looking at every state is quicker than
     /// noting which are in use.
     const FEW: usize = 8;
-
-    /// Every move out of the states that have mass, with the mass that it carries.
-    #[inline]
-    fn each_move(&self, law: &impl Moves, mut take: impl FnMut(StateId, f64)) {
-        for (&from, &mass) in self.states.iter().zip(&self.masses) {
-            for (&to, &probability) in law.targets(from).iter().zip(law.probabilities(from)) {
-                take(to, mass * probability);
-            }
-        }
-    }
 
     /// Takes in an observation: the logarithm of its likelihood for each state, in order, up to a common
     /// term. Minus infinity is impossible, and so is what is not a number. Drops the states whose mass
@@ -186,43 +181,39 @@ impl Belief {
         space: &mut BeliefSpace,
     ) -> Updated {
         assert_eq!(log_likelihoods.len(), self.states.len(), "one likelihood for each state");
-        let top = log_likelihoods.iter().fold(f64::NEG_INFINITY, |a, &b| if b > a { b } else { a });
-        let explained = if top > f64::NEG_INFINITY { Explained::Yes } else { Explained::No };
         let factors = &mut space.factors;
-        factors.clear();
         factors.resize(log_likelihoods.len(), 1.0);
-        if explained == Explained::Yes {
-            Arch::new().dispatch(Likelihoods { logs: log_likelihoods, top, out: factors });
-        }
+        let weighed = Arch::new().dispatch(Weigh {
+            logs: log_likelihoods,
+            masses: &mut self.masses,
+            factors,
+        });
+        let possible = weighed.top > f64::NEG_INFINITY;
+        let explained = if possible { Explained::Yes } else { Explained::No };
         // The likeliest state has mass, and the factor one: there is always something left.
-        let (mut total, mut largest) = (0.0, 0.0);
-        for (mass, &factor) in self.masses.iter_mut().zip(factors.iter()) {
-            *mass *= factor;
-            total += *mass;
-            largest = if *mass > largest { *mass } else { largest };
-        }
+        let Weighed { top, largest, total } = weighed;
         let dropped = self.keep(threshold * largest, space) / total;
         Updated { dropped, explained, top, total }
     }
 
     /// Keeps the states with at least this mass, normalised. Gives the sum of the others' masses.
     fn keep(&mut self, least: f64, space: &mut BeliefSpace) -> f64 {
-        let BeliefSpace { belief: kept, factors, .. } = space;
-        kept.states.resize(self.states.len(), StateId::new(0));
-        kept.masses.resize(self.states.len(), 0.0);
-        let (mut sum, mut dropped, mut count) = (0.0, 0.0, 0);
-        for (place, (&state, &mass)) in self.states.iter().zip(&self.masses).enumerate() {
-            let counts = mass >= least && mass > 0.0;
-            // Written in any case, and kept if it counts: nobody can guess which will.
-            (kept.states[count], kept.masses[count]) = (state, mass);
-            factors[count] = factors[place];
-            count += usize::from(counts);
-            sum += if counts { mass } else { 0.0 };
-            dropped += if counts { 0.0 } else { mass };
+        let BeliefSpace { belief: kept, factors, chosen, .. } = space;
+        // What has no mass is not kept, whatever the threshold is.
+        let least = if least > 0.0 { least } else { f64::from_bits(1) };
+        let dropped = Arch::new().dispatch(Select { masses: &self.masses, least, chosen });
+        kept.clear();
+        let mut sum = 0.0;
+        for (word, &chosen) in chosen.iter().enumerate() {
+            for bit in bits(chosen) {
+                let place = 64 * word + bit;
+                let mass = self.masses[place];
+                factors[kept.states.len()] = factors[place];
+                kept.push(self.states[place], mass);
+                sum += mass;
+            }
         }
-        kept.states.truncate(count);
-        kept.masses.truncate(count);
-        factors.truncate(count);
+        factors.truncate(kept.states.len());
         kept.masses.iter_mut().for_each(|mass| *mass /= sum);
         kept.give_back_memory();
         std::mem::swap(self, kept);
@@ -268,30 +259,6 @@ impl Belief {
         if self.states.capacity() > 4 * self.states.len() + 64 {
             self.states.shrink_to_fit();
             self.masses.shrink_to_fit();
-        }
-    }
-}
-
-/// Likelihoods relative to the largest one: in [0, 1], whatever the logarithms are. Several at a time in
-/// whatever vector registers the machine has; each by the same operations.
-struct Likelihoods<'a> {
-    logs: &'a [f64],
-    top: f64,
-    out: &'a mut [f64],
-}
-
-impl WithSimd for Likelihoods<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { logs, top, out } = self;
-        for (slot, &log) in out.iter_mut().zip(logs) {
-            // Where both are infinite the difference is no number, and the state is as likely as the top.
-            let below = if log == top { 0.0 } else { top - log };
-            let factor = exp_minus(below);
-            // 700 nats and more count as impossible, and so does what is not a number.
-            *slot = if below < 700.0 { factor } else { 0.0 };
         }
     }
 }

@@ -27,6 +27,7 @@
 mod filter;
 mod moves;
 mod parts;
+mod passes;
 mod shortlist;
 mod space;
 #[cfg(test)]

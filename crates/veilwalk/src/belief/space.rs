@@ -16,6 +16,8 @@ pub(crate) struct BeliefSpace {
     pub(super) belief: Belief,
     /// The likelihood of each state of a belief, the largest being one.
     pub(super) factors: Vec<f64>,
+    /// A bit for each state of a belief that is kept.
+    pub(super) chosen: Vec<u64>,
     /// The posterior of a step with what was observed after it.
     pub(super) posterior: Vec<f64>,
     /// How likely what was observed afterwards is from each state, up to a factor.
@@ -67,10 +69,22 @@ impl Sums {
         *word |= 1 << (place % 64);
     }
 
-    /// Adds to the sum of a state without a note that it is in use: for [`Sums::drain_all`].
+    /// Adds shares of a mass to the sums of different states without a note that they are in use: for
+    /// [`Sums::drain_all`].
     #[inline]
-    pub(super) fn add_unnoted(&mut self, state: StateId, term: f64) {
-        self.numbers[state.index()] += term;
+    pub(super) fn add_all_unnoted(&mut self, states: &[StateId], shares: &[f64], mass: f64) {
+        let numbers = &mut self.numbers[..];
+        // Four by four, without the bookkeeping of a loop: this is a good part of a step.
+        let (fours, rest) = states.as_chunks::<4>();
+        let (share_fours, share_rest) = shares.as_chunks::<4>();
+        for (states, shares) in fours.iter().zip(share_fours) {
+            for (state, share) in states.iter().zip(shares) {
+                numbers[state.index()] += mass * share;
+            }
+        }
+        for (state, share) in rest.iter().zip(share_rest) {
+            numbers[state.index()] += mass * share;
+        }
     }
 
     /// Takes out all sums of the first so many states by looking at each of them, and puts those that are
@@ -81,18 +95,28 @@ impl Sums {
         states: &mut Vec<StateId>,
         masses: &mut Vec<f64>,
     ) {
-        states.resize(chain_states, StateId::new(0));
-        masses.resize(chain_states, 0.0);
-        let mut kept = 0;
-        let slots = self.numbers[..chain_states].iter_mut();
-        for (place, sum) in slots.enumerate() {
-            // Written in any case, and kept if it counts: nobody can guess which will.
-            states[kept] = StateId::new(place);
-            masses[kept] = std::mem::take(sum);
-            kept += usize::from(masses[kept] > 0.0);
+        states.clear();
+        masses.clear();
+        states.reserve(chain_states);
+        masses.reserve(chain_states);
+        let (eights, rest) = self.numbers[..chain_states].as_chunks_mut::<8>();
+        let mut eight: [u32; 8] = std::array::from_fn(|i| i as u32);
+        for sums in eights {
+            // Mostly all of them are in use.
+            if sums.iter().fold(true, |all, &sum| all & (sum > 0.0)) {
+                states.extend_from_slice(bytemuck::cast_slice(&eight));
+                masses.extend_from_slice(sums);
+            } else {
+                let places = eight.iter().map(|&place| StateId::new(place as usize));
+                push_positive(places.zip(sums.iter().copied()), states, masses);
+            }
+            *sums = [0.0; 8];
+            // The chain has fewer than 2³² states, so nobody looks at these where they wrap around.
+            eight = eight.map(|place| place.wrapping_add(8));
         }
-        states.truncate(kept);
-        masses.truncate(kept);
+        let place = chain_states - rest.len();
+        let last = (place..).map(StateId::new).zip(rest.iter_mut().map(std::mem::take));
+        push_positive(last, states, masses);
     }
 
     /// The sum of a state.
@@ -115,8 +139,20 @@ impl Sums {
     }
 }
 
+fn push_positive(
+    sums: impl Iterator<Item = (StateId, f64)>,
+    states: &mut Vec<StateId>,
+    masses: &mut Vec<f64>,
+) {
+    for (state, sum) in sums.filter(|(_, sum)| *sum > 0.0) {
+        states.push(state);
+        masses.push(sum);
+    }
+}
+
 /// The places of the ones, from the lowest up.
-fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+#[inline]
+pub(super) fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros() as usize)?;
         word &= word - 1;
@@ -145,5 +181,40 @@ mod tests {
         }
         sums.drain(|state, _| panic!("{state:?} was left"));
         assert!(sums.numbers.iter().all(|&sum| sum == 0.0));
+    }
+
+    /// With and without a note of what is in use.
+    #[test]
+    fn sums_are_the_same_however_they_are_found() {
+        let (mut noted, mut unnoted) = (Sums::default(), Sums::default());
+        let mut number = 1u64;
+        let mut next = || {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (number >> 33) as usize
+        };
+        for states in [1, 7, 8, 64, 301] {
+            for rows in [1, 3, 40] {
+                noted.fit(states);
+                unnoted.fit(states);
+                for _ in 0..rows {
+                    let moves: Vec<StateId> =
+                        (0..states).filter(|_| next() % 3 == 0).map(StateId::new).collect();
+                    let shares: Vec<f64> =
+                        moves.iter().map(|_| (next() % 5) as f64 / 7.0).collect();
+                    let mass = next() as f64;
+                    let terms = moves.iter().zip(&shares);
+                    terms.for_each(|(&state, share)| noted.add(state, mass * share));
+                    unnoted.add_all_unnoted(&moves, &shares, mass);
+                }
+                let mut expected = Vec::new();
+                noted.drain(|state, sum| expected.extend((sum > 0.0).then_some((state, sum))));
+                // What was in the lists before goes.
+                let (mut found, mut sums) = (vec![StateId::new(5)], vec![0.5; 3]);
+                unnoted.drain_all(states, &mut found, &mut sums);
+                let found: Vec<_> = found.into_iter().zip(sums).collect();
+                assert_eq!(found, expected);
+                assert!(unnoted.numbers.iter().all(|&sum| sum == 0.0));
+            }
+        }
     }
 }

@@ -7,11 +7,11 @@
 //! # The rule
 //!
 //! - *Members.* One state at a time: `cell` where its tables fit, else `sharp`; the same with a chain weight
-//!   of 1; `tight`; and `believed` from shares of 0.02, 0.1 and 0.3. With a lag, or where something is asked
-//!   for that only observations have, those that observe. In blocks: the choices of `sharp` with chain
-//!   weights of ½, 1, 2 and 0, and for replaced states the hamming distance as well. What was asked for is
-//!   never changed: whoever names a distance, a rule or a chain weight for one state at a time gets the
-//!   first member with it.
+//!   of 1, beyond [`MOST_FOR_SECOND_CELLS`] states `sharp` with it; `tight`; and `believed` from shares of
+//!   0.02, 0.1 and 0.3. With a lag, or where something is asked for that only observations have, those that
+//!   observe. In blocks: the choices of `sharp` with chain weights of ½, 1, 2 and 0, and for replaced states
+//!   the hamming distance as well. What was asked for is never changed: whoever names a distance, a rule or
+//!   a chain weight for one state at a time gets the first member with it.
 //! - *Walks.* [`STEPS`] steps from the initial distribution, up to [`MOST_WALKS`] of them, released with the
 //!   start that was asked for.
 //! - *Figure.* For replaced states the share of wrong states; within a radius the mean distance in nats.
@@ -19,7 +19,8 @@
 //! - *Choice.* The best mean. Another member than the first has to be better by more than two standard
 //!   errors of the difference over the same walks, and one that observes has to beat the best of those that
 //!   draw moves by as much.
-//! - *Too large.* Where fewer than [`FEWEST_WALKS`] walks are affordable it is the first member.
+//! - *Too large.* Where fewer than [`FEWEST_WALKS`] walks are affordable, or distances are searched for, it
+//!   is the first member.
 //!
 //! # The same everywhere
 //!
@@ -60,9 +61,9 @@ const WORK: usize = 2_500_000_000;
 /// Where the walks come from.
 const SEED: u64 = 1;
 
-/// Above this many states the cells of a second member would take too long, and where the weights of
-/// `tight` need a linear program, that.
+/// Above this many states a linear program for the weights of `tight` would take too long.
 const MOST_FOR_A_PROGRAM: usize = 150;
+/// Above this many states the cells of a second member would take too long.
 const MOST_FOR_SECOND_CELLS: usize = 1024;
 /// Above this many states the cells of `believed`, made anew for every step, take too long.
 const MOST_FOR_BELIEVED_CELLS: usize = 256;

@@ -103,14 +103,14 @@ impl Observer {
         track.finish(&self.tracker, &mut self.beliefs, states);
     }
 
-    /// Releases a whole walk.
+    /// Releases a whole walk. Gives what was dropped from its beliefs, added up.
     pub(crate) fn release_walk(
         &mut self,
         start: Start,
         reals: &[StateId],
         words: &mut impl Words,
         out: &mut Released,
-    ) {
+    ) -> f64 {
         let mut track = Track::new();
         let mut rest = reals;
         let first = match (start, reals.first()) {
@@ -131,6 +131,7 @@ impl Observer {
             out.observed.push(observed);
         }
         self.finish(&mut track, &mut out.states);
+        track.dropped()
     }
 }
 
@@ -140,13 +141,14 @@ pub(crate) struct Walker<'m> {
     observer: Option<Observer>,
     space: Workspace,
     released: Released,
+    dropped: f64,
 }
 
 impl<'m> Walker<'m> {
     /// For any mechanism.
     pub(crate) fn new(mechanism: &'m Mechanism) -> Self {
         let (observer, space) = (Observer::new(mechanism), Workspace::default());
-        Self { mechanism, observer, space, released: Released::default() }
+        Self { mechanism, observer, space, released: Released::default(), dropped: 0.0 }
     }
 
     /// Releases a walk.
@@ -163,13 +165,20 @@ impl<'m> Walker<'m> {
     ) -> &Released {
         self.released.clear();
         match &mut self.observer {
-            Some(observer) => observer.release_walk(start, reals, words, &mut self.released),
+            Some(observer) => {
+                self.dropped = observer.release_walk(start, reals, words, &mut self.released);
+            }
             None => {
                 let (space, out) = (&mut self.space, &mut self.released.states);
                 self.mechanism.release_walk(start, reals, words, space, out);
             }
         }
         &self.released
+    }
+
+    /// The shares of the mass that were dropped from the beliefs of the last walk, added up.
+    pub(crate) fn dropped(&self) -> f64 {
+        self.dropped
     }
 }
 

@@ -283,6 +283,9 @@ impl Page {
         for typical in &simulated.typical {
             row(format!("typical within {}", eta(typical.eta)), typical.released);
         }
+        if let Some(dropped) = simulated.dropped {
+            row("dropped from beliefs".to_owned(), dropped);
+        }
         self.table(table, true);
     }
 

@@ -17,7 +17,7 @@ use veilwalk::mechanism::{BlockLength, Epsilon, Radius};
 use self::delay::Delay;
 use self::success::{Success, Wanted};
 use crate::args::{ChainArgs, Format, count, whole};
-use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
+use crate::own_walks::{OwnWalkArgs, parse_nats, start_flag, start_in_words};
 use crate::progress::with_labelled_progress;
 use crate::terminal;
 
@@ -171,7 +171,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             delays.push(Delay::new(&setting, &args.blocks(), promise, args.block_walks)?);
         }
     }
-    let chain_flags = args.chain.as_flags();
+    // What every command that is shown begins with.
+    let chain_flags = args.chain.as_flags() + &start_flag(model.chain(), setting.start);
     let walks = format!("{}, averaged over the chain's own walks", args.own.in_words());
     let start = start_in_words(model.chain(), setting.start);
     match args.format {

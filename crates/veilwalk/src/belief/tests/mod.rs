@@ -3,6 +3,7 @@
 mod dense;
 mod enumeration;
 mod odd;
+mod pinned;
 mod pruning;
 mod saving;
 

@@ -43,10 +43,13 @@
 mod calibrate;
 mod classes;
 mod nearby;
+#[cfg(test)]
+mod tests;
 pub(crate) mod tight;
 
 use std::sync::{Arc, OnceLock};
 
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::CostScale;
@@ -215,8 +218,8 @@ impl Response {
         out
     }
 
-    /// `ln K(observed | x)` but for a constant, for the real states `x` that are given: what an observation
-    /// says about them. The same on every machine.
+    /// `ln K(observed | x)` but for a constant, for the real states `x` that are given, ascending: what an
+    /// observation says about them. The same on every machine.
     pub(crate) fn fill_log_likelihoods(
         &self,
         observed: StateId,
@@ -226,9 +229,9 @@ impl Response {
         let per_unit = 1.0 / self.scale.cost.denominator() as f64;
         let cost = |d| self.scale.cost.cost(d, Nats::ZERO) as f64 * per_unit;
         let factors = self.factors();
-        out.clear();
         match self.counted {
             Counted::States => {
+                out.clear();
                 let replaced = cost(Nats::from_units(Nats::PER_NAT));
                 out.extend(
                     reals
@@ -238,7 +241,9 @@ impl Response {
             }
             Counted::Nats => {
                 let row = self.model.symmetric().to(observed);
-                out.extend(reals.iter().map(|&x| factors[x.index()] - cost(row[x.index()])));
+                out.resize(reals.len(), 0.0);
+                let scale = self.scale.cost;
+                pulp::Arch::new().dispatch(LogLikelihoods { scale, factors, row, reals, out });
             }
         }
     }
@@ -468,6 +473,45 @@ fn offsets(weights: &[f64], denominator: u64) -> Option<Box<[u64]>> {
 /// The probabilities that a chain's walks start with.
 pub(super) fn initial_weights(chain: &Chain) -> Vec<f64> {
     chain.states().map(|state| chain.initial().probability(state)).collect()
+}
+
+/// `−ln A(x)` less the cost of what was observed, for real states `x`, ascending.
+struct LogLikelihoods<'a> {
+    scale: CostScale,
+    factors: &'a [f64],
+    /// How far each state is from what was observed.
+    row: &'a [Nats],
+    reals: &'a [StateId],
+    out: &'a mut [f64],
+}
+
+impl WithSimd for LogLikelihoods<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { scale, factors, row, reals, out } = self;
+        let per_unit = 1.0 / scale.denominator() as f64;
+        let log = |factor: f64, d: Nats| factor - scale.cost(d, Nats::ZERO) as f64 * per_unit;
+        let at = |x: &StateId| log(factors[x.index()], row[x.index()]);
+        let (eights, rest) = reals.as_chunks::<8>();
+        let (out_eights, out_rest) = out.as_chunks_mut::<8>();
+        for (slots, eight) in out_eights.iter_mut().zip(eights) {
+            // States that follow each other need not be looked up one by one, and mostly all do.
+            let (first, last) = (eight[0].index(), eight[7].index());
+            if last - first == 7
+                && let Some(factors) = factors[first..].first_chunk::<8>()
+                && let Some(row) = row[first..].first_chunk::<8>()
+            {
+                for ((slot, &factor), &d) in slots.iter_mut().zip(factors).zip(row) {
+                    *slot = log(factor, d);
+                }
+            } else {
+                slots.iter_mut().zip(eight).for_each(|(slot, x)| *slot = at(x));
+            }
+        }
+        out_rest.iter_mut().zip(rest).for_each(|(slot, x)| *slot = at(x));
+    }
 }
 
 impl std::fmt::Debug for Response {
