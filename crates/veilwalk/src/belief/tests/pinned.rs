@@ -39,7 +39,8 @@ fn digest(model: &Arc<Model>, epsilon: &str, lag: u32) -> String {
         let predicted = run.track.predicted(&run.tracker, &mut run.space);
         let predicted = Predicted { states: predicted.states(), masses: predicted.masses() };
         let observed = StateId::new((next() * model.chain().len() as f64) as usize);
-        observation.fill_log_likelihoods(predicted, observed, &mut space, &mut logs);
+        let reals = predicted.states;
+        observation.fill_log_likelihoods(predicted, observed, reals, &mut space, &mut logs);
         run.track.observe(&run.tracker, &logs, &mut run.space, &mut run.released);
         let belief = &run.track.belief;
         for (state, mass) in belief.states().iter().zip(belief.masses()) {
