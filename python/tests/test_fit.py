@@ -43,9 +43,10 @@ def test_walks_of_every_kind_are_the_same_rows() -> None:
 
 
 def test_noise_is_new_every_time_and_starts_have_a_share() -> None:
-    assert fitted() != fitted()
-    chain = fitted(starts=0.5)
-    assert chain.initial != fitted().initial
+    # Two fits of so few persons may be alike by chance; forty are not.
+    first = fitted()
+    assert any(fitted() != first for _ in range(40))
+    assert any(fitted(starts=0.5).initial != first.initial for _ in range(40))
     assert fitted(starts=0.5, initial="a").initial["a"] == 1.0
     credit = vw.Chain.credit()
     walks = credit.sample(2000, 20, seed=1)

@@ -125,7 +125,7 @@ impl RealWalks {
         }
         if walks.iter().all(|walk| walk.len() < 2) {
             bail!(
-                "{name}: there is no step in {}; give walks of two states or more",
+                "{name}: there is no step to analyze in {}; give walks of two states or more",
                 counted(walks.len(), "walk")
             );
         }

@@ -4,6 +4,7 @@
 //! candidates the same with what was believed publicly when it was drawn, which is followed once more. The
 //! first state has the law of the start.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::{InferenceError, UnlikelyRelease};
@@ -19,9 +20,11 @@ pub(super) struct Emission {
     start: Start,
     /// Follows what is believed, where that decides what is drawn.
     tracker: Option<Tracker>,
-    /// For each move of the chain, the logarithms for all real states, once they were asked for. Empty where
-    /// they would take too much memory.
+    /// For each move of the chain, the logarithms for all real states, once they were asked for, as long as there
+    /// is room. Empty where states are observed.
     by_move: Box<[OnceLock<Box<[f64]>>]>,
+    /// How many bytes of them are left to be kept.
+    room: AtomicUsize,
 }
 
 /// Working space. It holds what one walk needs at a time.
@@ -35,8 +38,9 @@ pub(super) struct EmissionSpace {
     logs: Vec<f64>,
 }
 
-/// So many bytes of kernels are kept.
-const KEPT_BYTES: usize = 256 << 20;
+/// So many bytes of kernels are kept. An estimate asks for those of each move again and again, and computing them
+/// takes much longer than reading them.
+const KEPT_BYTES: usize = 2 << 30;
 
 impl Emission {
     pub(super) fn new(mechanism: Arc<Mechanism>, start: Start) -> Result<Self, InferenceError> {
@@ -50,14 +54,11 @@ impl Emission {
             let observation = mechanism.observation().expect("it follows beliefs");
             Tracker::new(mechanism.model().clone(), observation.tracking())
         });
-        let rows = match mechanism.observation() {
-            None if chain.transitions() * chain.len() * size_of::<f64>() <= KEPT_BYTES => {
-                chain.transitions()
-            }
-            _ => 0,
-        };
+        // A search for every state is too much for one row.
+        let kept = mechanism.observation().is_none() && mechanism.model().require_tables().is_ok();
+        let rows = if kept { chain.transitions() } else { 0 };
         let by_move = (0..rows).map(|_| OnceLock::new()).collect();
-        Ok(Self { mechanism, start, tracker, by_move })
+        Ok(Self { mechanism, start, tracker, by_move, room: AtomicUsize::new(KEPT_BYTES) })
     }
 
     pub(super) fn mechanism(&self) -> &Arc<Mechanism> {
@@ -192,13 +193,23 @@ impl Emission {
         let place = chain.successors(from).binary_search(&to).expect("the move was checked");
         let mut log = |x| self.mechanism.log_kernel_at(from, x, place, &mut space.kernel);
         out.clear();
-        match self.by_move.get(chain.row(from).start + place) {
-            Some(kept) => {
-                let kept = kept.get_or_init(|| chain.states().map(&mut log).collect());
-                out.extend(reals.iter().map(|x| kept[x.index()]));
+        let slot = self.by_move.get(chain.row(from).start + place);
+        let kept = slot.and_then(|slot| match slot.get() {
+            None if self.take_room(chain.len() * size_of::<f64>()) => {
+                Some(slot.get_or_init(|| chain.states().map(&mut log).collect()))
             }
+            kept => kept,
+        });
+        match kept {
+            Some(kept) => out.extend(reals.iter().map(|x| kept[x.index()])),
             None => out.extend(reals.iter().map(|&x| log(x))),
         }
+    }
+
+    /// Whether so many more bytes may be kept.
+    fn take_room(&self, bytes: usize) -> bool {
+        let less = |left: usize| left.checked_sub(bytes);
+        self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 }
 

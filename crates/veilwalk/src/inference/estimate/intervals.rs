@@ -9,10 +9,13 @@
 //! An interval is symmetric around the square root of the share, where the spread of a count does not depend
 //! on its size, and is `z` standard deviations wide to each side. It is about the crowd that the walks come
 //! from, not about these walks alone; and it says nothing of what walks that follow no chain would do.
+//!
+//! What was hardly ever done is not in the walks that are drawn again either, or nearly as rarely, so its
+//! replicates are alike and vary too little. No spread is therefore taken for smaller than that of a count: half on
+//! the scale of square roots of counts, or if that is more, what it is in the median of all that is expected at least ten
+//! times, where the noise of the mechanism shows.
 
-use rayon::prelude::*;
-
-use super::expected::Weights;
+use super::expected::{Expected, Weights};
 use super::trips::{Trips, weighed};
 use super::{Estimate, EstimateSettings, Sample, climb};
 use crate::random::{Source, uniform_below};
@@ -107,11 +110,12 @@ pub fn intervals(
     let z = quantile(how.level);
     let total: f64 = trips.values().sum();
     let of_trips: Vec<f64> = trips.values().map(|count| count / total).collect();
-    let [visits, moves, spread_of_trips] = spreads;
+    let [of_visits, of_moves, spread_of_trips] = spreads;
+    let Expected { visits, moves, .. } = &estimate.expected;
     Ok(Intervals {
-        visits: visits.around(&shares(&estimate.expected.visits), z),
-        moves: moves.around(&shares(&estimate.expected.moves), z),
-        trips: spread_of_trips.around(&of_trips, z),
+        visits: of_visits.around(&shares(visits), visits.iter().sum(), z),
+        moves: of_moves.around(&shares(moves), moves.iter().sum(), z),
+        trips: spread_of_trips.around(&of_trips, total, z),
     })
 }
 
@@ -139,6 +143,11 @@ impl Weights {
     }
 }
 
+/// What is expected so often is seen often enough to tell how much it varies.
+const OFTEN: f64 = 10.0;
+/// The standard deviation of the square root of a count.
+const OF_A_COUNT: f64 = 0.5;
+
 /// How much the square roots of shares vary.
 struct Spread {
     count: f64,
@@ -159,15 +168,26 @@ impl Spread {
         }
     }
 
-    fn around(&self, shares: &[f64], z: f64) -> Vec<Interval> {
+    /// Around shares of so many in all.
+    fn around(&self, shares: &[f64], total: f64, z: f64) -> Vec<Interval> {
         let n = self.count;
-        let interval = |((share, sum), square): ((&f64, &f64), &f64)| {
-            let variance = (square - sum * sum / n).max(0.0) / (n - 1.0).max(1.0);
-            let (root, reach) = (share.sqrt(), z * variance.sqrt());
+        let deviation = |sum: &f64, square: &f64| {
+            ((square - sum * sum / n).max(0.0) / (n - 1.0).max(1.0)).sqrt()
+        };
+        let deviations =
+            self.sums.iter().zip(&self.squares).map(|(sum, square)| deviation(sum, square));
+        let deviations: Vec<f64> = deviations.collect();
+        let often = deviations.iter().zip(shares).filter(|(_, share)| **share * total >= OFTEN);
+        let mut often: Vec<f64> = often.map(|(deviation, _)| *deviation).collect();
+        often.sort_by(f64::total_cmp);
+        let usual = often.get(often.len() / 2).copied().unwrap_or(0.0);
+        let least = usual.max(OF_A_COUNT / total.max(1.0).sqrt());
+        let interval = |(share, deviation): (&f64, &f64)| {
+            let (root, reach) = (share.sqrt(), z * deviation.max(least));
             let low = (root - reach).max(0.0);
             Interval { low: low * low, high: ((root + reach) * (root + reach)).min(1.0) }
         };
-        shares.par_iter().zip(&self.sums).zip(&self.squares).map(interval).collect()
+        shares.iter().zip(&deviations).map(interval).collect()
     }
 }
 
