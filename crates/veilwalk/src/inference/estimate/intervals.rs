@@ -12,7 +12,7 @@
 //!
 //! What was hardly ever done is not in the walks that are drawn again either, or nearly as rarely, so its
 //! replicates are alike and vary too little. No spread is therefore taken for smaller than that of a count: half on
-//! the scale of square roots of counts, or if that is more, what it is in the median of all that is expected at least ten
+//! the scale of square roots of counts, or if that is more, the lower quartile over all that is expected at least ten
 //! times, where the noise of the mechanism shows.
 
 use super::expected::{Expected, Weights};
@@ -180,7 +180,7 @@ impl Spread {
         let often = deviations.iter().zip(shares).filter(|(_, share)| **share * total >= OFTEN);
         let mut often: Vec<f64> = often.map(|(deviation, _)| *deviation).collect();
         often.sort_by(f64::total_cmp);
-        let usual = often.get(often.len() / 2).copied().unwrap_or(0.0);
+        let usual = often.get(often.len() / 4).copied().unwrap_or(0.0);
         let least = usual.max(OF_A_COUNT / total.max(1.0).sqrt());
         let interval = |(share, deviation): (&f64, &f64)| {
             let (root, reach) = (share.sqrt(), z * deviation.max(least));
