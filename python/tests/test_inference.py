@@ -184,3 +184,17 @@ def test_what_makes_no_sense_is_refused() -> None:
             CELL.estimate([["B"]], **how)
     with pytest.raises(vw.WalkError, match="no walks"):
         CELL.estimate([])
+
+
+def test_estimates_are_plotted_with_their_intervals() -> None:
+    pytest.importorskip("matplotlib")
+    m = vw.Mechanism("cell", vw.Chain.credit(), epsilon=3, radius=3.5)
+    released = m.privatize(vw.Chain.credit().sample(30, 10, seed=1), seed=2)
+    axes = m.plot_estimate(released, replicates=5, shown=4).axes[0]
+    assert len(axes.patches) == 4
+    assert len(axes.get_lines()) == 4
+    moves = m.plot_estimate(released, what="moves", interval=None, shown=3).axes[0]
+    assert len(moves.get_lines()) == 0
+    assert "→" in moves.get_yticklabels()[0].get_text()
+    with pytest.raises(vw.ParameterError, match="no shares"):
+        m.plot_estimate(released, what="chain")

@@ -511,3 +511,24 @@ def test_persons_that_are_none(spark: SparkSession, sharp: vw.Mechanism) -> None
         veilwalk.spark.privatize(two, sharp, key=KEY, person="whom")
     with pytest.raises(vw.ParameterError, match="give ledger= too"):
         veilwalk.spark.privatize(two, sharp, key=KEY, budget=1)
+
+
+@pytest.mark.parametrize("name", ["tight", "cell"])
+def test_refined_walks_are_those_of_one_machine(
+    spark: SparkSession, walks: dict[str, list[str]], credit: vw.Chain, name: str
+) -> None:
+    from veilwalk.spark import privatize, refine
+
+    mechanism = vw.Mechanism(name, credit, epsilon=3, radius=3.5)
+    rows = [(who, step, state) for who, walk in walks.items() for step, state in enumerate(walk)]
+    real = spark.createDataFrame(rows, SCHEMA)
+    released = privatize(real, mechanism, key=KEY, release_id=ID).repartition(5)
+    refined = refine(released, mechanism).toPandas().sort_values(["trajectory", "step"])
+    here = released.toPandas().sort_values(["trajectory", "step"])
+    expected = mechanism.refine(here).sort_values(["trajectory", "step"])
+    for column in ("trajectory", "step", "state", "released", "confidence"):
+        assert refined[column].tolist() == expected[column].tolist(), column
+    assert refined["released"].tolist() == here["state"].tolist()
+    if name == "tight":
+        with pytest.raises(vw.WalkError, match="no column 'observed'"):
+            refine(released.drop("observed"), mechanism)

@@ -834,6 +834,19 @@ class Mechanism:
 
         return plots.attack(self, **of)
 
+    def plot_estimate(self, release: Any, /, *, shown: int = 20, **of: Any) -> Figure:
+        """The largest shares of what a release says of the crowd, with intervals. Takes what `estimate` takes."""
+        from veilwalk import plots
+
+        found = self.estimate(release, **of)
+        if isinstance(found, Chain):
+            raise ParameterError("what: a chain has no shares to plot; visits, moves and od have")
+        for listed in ("to_pylist", "to_dicts"):
+            if hasattr(found, listed):
+                return plots.estimate(getattr(found, listed)(), shown)
+        rows = found.to_dict("records") if hasattr(found, "to_dict") else found
+        return plots.estimate(rows, shown)
+
     def plot_errors(self, **of: Any) -> Figure:
         """How far releases are from the real walk, step by step. Takes what `analyze` takes."""
         from veilwalk import plots

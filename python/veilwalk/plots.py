@@ -156,6 +156,26 @@ def attack(mechanism: Mechanism, **of: Any) -> Figure:
     return figure
 
 
+def estimate(rows: Sequence[dict[str, Any]], shown: int = 20) -> Figure:
+    """The largest shares of an estimate, with their intervals where it has them."""
+    largest = sorted(rows, key=lambda row: -float(row["share"]))[:shown]
+    names = [
+        " → ".join(str(row[key]) for key in row if key not in ("share", "low", "high")) for row in largest
+    ]
+    figure, axes = _figure(7, 0.9 + 0.32 * len(largest))
+    for place, row in enumerate(largest):
+        axes.barh(place, row["share"], color="#a9c6e4", height=0.62)
+        low, high = row.get("low"), row.get("high")
+        if low is not None and high is not None:
+            axes.plot([low, high], [place, place], color=_BLUE, linewidth=2)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(left=0)
+    axes.set_xlabel("share, estimated from the release")
+    return figure
+
+
 def walk(
     mechanism: Mechanism,
     real: Sequence[State] | None,

@@ -106,11 +106,15 @@ def _checked_frame(df: DataFrame) -> DataFrame:
     return df
 
 
-def _check(df: DataFrame, columns: Iterable[str], key: object, release_id: str | None) -> None:
+def _check_columns(df: DataFrame, columns: Iterable[str]) -> None:
     missing = [name for name in columns if name not in df.columns]
     if missing:
         listed = ", ".join(repr(name) for name in df.columns)
         raise WalkError(f"there is no column {missing[0]!r}; the columns are {listed}")
+
+
+def _check(df: DataFrame, columns: Iterable[str], key: object, release_id: str | None) -> None:
+    _check_columns(df, columns)
     if not isinstance(key, bytes):
         raise ParameterError(
             "key: give secret bytes, such as secrets.token_bytes(32), and keep them. Spark runs tasks "
@@ -315,8 +319,20 @@ def privatize(
                 allow_vacuous=True,
             )
 
-    def release_walks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows come walk by walk. The last walk of a batch may go on in the next, so it waits."""
+    # All rows of a trajectory come to one task, one after another, so that it sees all of them before it
+    # releases any. Two arrays of one trajectory are refused there, as is a step that stands twice.
+    order = [trajectory] if lists else [trajectory, step]
+    together = chosen.repartition(f.col(trajectory)).sortWithinPartitions(*order)
+    return together.mapInArrow(_walk_by_walk(trajectory, release), schema)
+
+
+def _walk_by_walk(
+    trajectory: str, work: Callable[[pa.Table], pa.Table]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Does the work on whole walks, whose rows come one after another."""
+
+    def of_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The last walk of a batch may go on in the next, so it waits."""
         import pyarrow as pa
 
         waiting: list[pa.RecordBatch] = []
@@ -332,16 +348,76 @@ def privatize(
                 waiting.append(batch)
                 continue
             done = pa.Table.from_batches([*waiting, batch.slice(0, begin)])
-            yield from release(done).to_batches()
+            yield from work(done).to_batches()
             waiting = [batch.slice(begin)]
         if waiting:
-            yield from release(pa.Table.from_batches(waiting)).to_batches()
+            yield from work(pa.Table.from_batches(waiting)).to_batches()
 
-    # All rows of a trajectory come to one task, one after another, so that it sees all of them before it
-    # releases any. Two arrays of one trajectory are refused there, as is a step that stands twice.
-    order = [trajectory] if lists else [trajectory, step]
-    together = chosen.repartition(f.col(trajectory)).sortWithinPartitions(*order)
-    return together.mapInArrow(release_walks, schema)
+    return of_batches
+
+
+def refine(
+    df: DataFrame,
+    mechanism: Mechanism,
+    *,
+    aim: Literal["distance", "states"] = "distance",
+    lag: int | None = None,
+    start: State | Literal["private", "initial", "first"] = "private",
+    model: str | os.PathLike[str] | None = None,
+    trajectory: str = "trajectory",
+    step: str = "step",
+    state: str = "state",
+) -> DataFrame:
+    """The feasible walks that are expected to be nearest to the real ones, given the release in a long
+    DataFrame; `Mechanism.refine` for releases that outgrow one machine. It looks at the release alone, and so
+    costs nothing.
+
+    Takes what `privatize` gives, with the column `observed` if the mechanism draws observations. The result has
+    the columns `trajectory`, `step` (from zero), `state`, `released` and `confidence`, the probability that the
+    state is the real one.
+    """
+    from pyspark.sql import functions as f
+    from pyspark.sql import types
+
+    df = _checked_frame(df)
+    if not isinstance(mechanism, Mechanism):
+        kind = type(mechanism).__name__
+        raise ParameterError(f"mechanism: a value of type {kind}; give a veilwalk.Mechanism")
+    columns = [trajectory, step, state, *([OBSERVED] if mechanism.observes else [])]
+    _check_columns(df, columns)
+    _check_types(df, trajectory, step, state)
+    load = _loader(df, mechanism, model)
+    chosen = df.select(*columns)
+    label = chosen.schema[state].dataType
+    schema = types.StructType(
+        [
+            types.StructField("trajectory", chosen.schema[trajectory].dataType),
+            types.StructField("step", types.LongType()),
+            types.StructField("state", label),
+            types.StructField("released", label),
+            types.StructField("confidence", types.DoubleType()),
+        ]
+    )
+
+    def refined(table: pa.Table) -> pa.Table:
+        import pyarrow as pa
+
+        found = load().refine(
+            table,
+            aim=aim,
+            lag=lag,
+            start=start,
+            trajectory=trajectory,
+            step=step,
+            state=state,
+            threads=1,
+        )
+        of_state = table.schema.field(state).type
+        wanted = [table.schema.field(trajectory).type, pa.int64(), of_state, of_state, pa.float64()]
+        return found.cast(pa.schema(list(zip(found.column_names, wanted, strict=True))))
+
+    together = chosen.repartition(f.col(trajectory)).sortWithinPartitions(trajectory, step)
+    return together.mapInArrow(_walk_by_walk(trajectory, refined), schema)
 
 
 ID_FILE = "veilwalk-release-id"
