@@ -28,6 +28,13 @@ use crate::terminal;
 /// How long a body may take to come.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
+/// Whether a ledger counts what persons' walks cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Persons {
+    Counted,
+    NotCounted,
+}
+
 /// What all requests share.
 pub(super) struct App {
     live: Live,
@@ -35,6 +42,7 @@ pub(super) struct App {
     unknown_states: UnknownStates,
     tokens: Option<Tokens>,
     max_body: usize,
+    persons: Persons,
     requests: Requests,
     /// Whether the last answer could not be stored, and that was said.
     in_trouble: AtomicBool,
@@ -51,9 +59,20 @@ impl App {
         unknown_states: UnknownStates,
         tokens: Option<Tokens>,
         max_body: usize,
+        persons: Persons,
     ) -> Self {
         let (requests, in_trouble, draining) = Default::default();
-        Self { live, model, unknown_states, tokens, max_body, requests, in_trouble, draining }
+        Self {
+            live,
+            model,
+            unknown_states,
+            tokens,
+            max_body,
+            persons,
+            requests,
+            in_trouble,
+            draining,
+        }
     }
 
     pub(super) fn router(self: Arc<Self>) -> Router {
@@ -72,6 +91,10 @@ impl App {
             .route("/healthz", get(|| async { "alive\n" }))
             .route("/readyz", get(get_ready))
             .fallback(nothing_here)
+            .method_not_allowed_fallback(|| async {
+                let error = "this path takes another method; see docs/serve.md for which";
+                refused(StatusCode::METHOD_NOT_ALLOWED, "method", error)
+            })
             .layer(middleware::from_fn_with_state(self.clone(), count))
             .with_state(self)
     }
@@ -132,6 +155,11 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
         Ok(steps) => steps,
         Err(error) => return refused(StatusCode::BAD_REQUEST, "body", &error),
     };
+    if person.is_some() && app.persons == Persons::NotCounted {
+        let error =
+            "`person` is for a ledger, and this service was started without --ledger; leave it out";
+        return refused(StatusCode::BAD_REQUEST, "person", error);
+    }
     match app.ask(live::Request { walk, person, ask: Ask::Steps(steps) }).await {
         Ok(Done::Answered(answers)) => {
             let answers: Vec<_> = answers.iter().map(|a| Answered::new(a, chain)).collect();

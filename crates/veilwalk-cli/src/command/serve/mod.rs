@@ -18,7 +18,7 @@ use veilwalk_io::UnknownStates;
 use veilwalk_ledger::Window;
 use veilwalk_live::{Charging, Engine, Limits, Live};
 
-use self::http::App;
+use self::http::{App, Persons};
 use self::tokens::Tokens;
 use crate::args::{
     self, Input, LedgerArgs, ProtectionArgs, ReleaseArgs, UnknownState, counted, whole,
@@ -174,7 +174,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     progress::when_stopped("answers that were sent are kept");
     let _stoppable = Stoppable::new();
     let (live, running) = Live::start(engine, MOST_WAITING)?;
-    let app = App::new(live.clone(), model, unknown_states, tokens, args.max_body);
+    let persons = if args.budget.is_given() { Persons::Counted } else { Persons::NotCounted };
+    let app = App::new(live.clone(), model, unknown_states, tokens, args.max_body, persons);
     let served = server::serve(Arc::new(app), args.listen, span(args.drain));
     // Whatever has happened, what was taken is answered or stored.
     live.stop();
