@@ -8,7 +8,6 @@
 
 use std::sync::Arc;
 
-use veilwalk::guarantee::Price;
 use veilwalk::{Mechanism, ReleaseId, Start};
 use veilwalk_ledger::{Charge, Ledger, LedgerError, Limit, Problem, Terms};
 
@@ -34,15 +33,7 @@ impl Charging {
         release_id: ReleaseId,
         limit: Option<Limit>,
     ) -> Option<Self> {
-        let price = Price::of(mechanism)?.starting(start);
-        let terms = Terms {
-            release: release_id.to_bytes(),
-            promise: price.promise.into(),
-            chain: mechanism.model().chain().hash(),
-            one_state: price.one_state,
-            linear: price.linear,
-            start_disclosed: start == Start::First,
-        };
+        let terms = Terms::of_release(mechanism, start, release_id.to_bytes())?;
         Some(Self { ledger, terms, limit })
     }
 

@@ -19,6 +19,9 @@ use crate::request::{Done, Request};
 /// How many steps are put into one batch, so that no one waits for long.
 const MOST_STEPS: usize = 4_096;
 
+/// How soon it is looked again whether answers can be stored.
+const PROBE: Duration = Duration::from_secs(1);
+
 type Reply = Box<dyn FnOnce(Result<Done, Refusal>) + Send>;
 
 enum Message {
@@ -89,7 +92,7 @@ impl Live {
         &self.shared.figures
     }
 
-    /// Whether the store took the last batch, and requests are taken.
+    /// Whether the store took the last batch or could be written since, and requests are taken.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.shared.ready.load(Ordering::Relaxed)
@@ -121,14 +124,20 @@ impl Worker<'_> {
         let pause = (idle / 16).clamp(Duration::from_millis(100), Duration::from_secs(60));
         let mut swept = Instant::now();
         loop {
+            let ready = self.shared.ready.load(Ordering::Relaxed);
             let left = pause.saturating_sub(swept.elapsed());
-            match self.receiver.recv_timeout(left) {
+            match self.receiver.recv_timeout(if ready { left } else { left.min(PROBE) }) {
                 Ok(Message::Request(request, reply)) => {
                     if self.batch(request, reply) == Next::Stop {
                         break;
                     }
                 }
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                // Whoever heeds that it is not ready sends nothing, so it has to look by itself.
+                Err(RecvTimeoutError::Timeout) if !ready => {
+                    let ready = self.engine.can_store();
+                    self.shared.ready.store(ready, Ordering::Relaxed);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if swept.elapsed() >= pause {
@@ -165,8 +174,9 @@ impl Worker<'_> {
             }
         }
         let outcomes = self.engine.answer_all(&requests);
+        // Without a ledger, walks that are open still go on.
         let in_trouble = |outcome: &Result<Done, Refusal>| {
-            matches!(outcome, Err(Refusal::Store(_) | Refusal::Ledger(_) | Refusal::Draw(_)))
+            matches!(outcome, Err(Refusal::Store(_) | Refusal::Draw(_)))
         };
         let ready = !outcomes.iter().any(in_trouble);
         self.shared.ready.store(ready, Ordering::Relaxed);

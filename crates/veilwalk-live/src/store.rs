@@ -167,6 +167,11 @@ impl Store {
         if self.connection.is_autocommit() { Ok(()) } else { self.run("ROLLBACK") }
     }
 
+    /// Writes a page as it is, to see whether pages can be written.
+    pub(crate) fn rewrite(&self) -> Result<(), Trouble> {
+        self.run("UPDATE about SET value = value")
+    }
+
     pub(crate) fn open_walks(&self) -> Result<u64, Trouble> {
         let count = "SELECT count(*) FROM walk WHERE seen IS NOT NULL";
         let count = self.connection.query_row(count, (), |row| row.get(0));

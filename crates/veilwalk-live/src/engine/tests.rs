@@ -238,6 +238,18 @@ fn callers_of_all_threads_are_answered_and_a_stop_answers_what_waits() {
 }
 
 #[test]
+fn it_is_ready_again_by_itself_when_the_store_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = engine(folder.path());
+    assert!(engine.can_store());
+    engine.store.set_pragma("query_only", 1);
+    assert!(!engine.can_store() && !engine.can_store());
+    engine.store.set_pragma("query_only", 0);
+    assert!(engine.can_store());
+    assert!(!step(&mut engine, "a", 0).unwrap().1);
+}
+
+#[test]
 fn walks_end_by_themselves() {
     let folder = tempfile::tempdir().unwrap();
     let limits = Limits { idle: Duration::from_secs(1), ..Limits::default() };

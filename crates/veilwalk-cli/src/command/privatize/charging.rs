@@ -5,7 +5,6 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use veilwalk::guarantee::Price;
 use veilwalk::internal::request::{Made, PersonTotal};
 use veilwalk::internal::session::WalkDigest;
 use veilwalk::session::Releaser;
@@ -45,15 +44,9 @@ impl Charging {
         if !args.budget.is_given() {
             return Ok(None);
         }
-        let mechanism = &chosen.mechanism;
-        let price = Price::of(mechanism).map(|price| price.starting(start));
-        let Some(Price { promise, one_state, linear, .. }) = price else {
+        let Some(terms) = Terms::of_release(&chosen.mechanism, start, release) else {
             bail!("the mechanism makes no promise that a ledger could count");
         };
-        let chain = mechanism.model().hash();
-        let start_disclosed = start == Start::First;
-        let promise = promise.into();
-        let terms = Terms { release, promise, chain, one_state, linear, start_disclosed };
         let limit = args.budget.limit();
         Ok(args.budget.open()?.map(|ledger| Self { ledger, terms, limit }))
     }

@@ -117,10 +117,10 @@ impl App {
     /// Says once that answers cannot be stored, and once that they can again.
     fn tell_trouble(&self, outcome: &Result<Done, Refusal>) {
         match outcome {
-            Err(error @ (Refusal::Store(_) | Refusal::Ledger(_) | Refusal::Draw(_))) => {
-                if !self.in_trouble.swap(true, Ordering::Relaxed) {
-                    terminal::warning(error);
-                }
+            Err(error @ (Refusal::Store(_) | Refusal::Ledger(_) | Refusal::Draw(_)))
+                if !self.in_trouble.swap(true, Ordering::Relaxed) =>
+            {
+                terminal::warning(error);
             }
             Ok(_) if self.in_trouble.swap(false, Ordering::Relaxed) => {
                 terminal::note("answers are stored again");
@@ -133,7 +133,7 @@ impl App {
 async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Response {
     let walk = match name(walk) {
         Ok(walk) => walk,
-        Err(refused) => return refused,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, "name", &error),
     };
     let body = match timeout(BODY_TIME, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
@@ -176,7 +176,7 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
 async fn delete_walk(State(app): Shared, walk: Named) -> Response {
     let walk = match name(walk) {
         Ok(walk) => walk,
-        Err(refused) => return refused,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, "name", &error),
     };
     match app.ask(live::Request::end(&walk)).await {
         Ok(Done::Ended { steps }) => ended(steps),
@@ -202,10 +202,10 @@ fn ended(steps: u64) -> Response {
     json_answer(StatusCode::OK, &json!({ "ended": true, "steps": steps }))
 }
 
-fn name(path: Named) -> Result<WalkName, Response> {
-    let refuse = |error: &str| refused(StatusCode::BAD_REQUEST, "name", error);
-    let Path(name) = path.map_err(|error| refuse(&error.body_text()))?;
-    name.parse().map_err(|error: live::NotAName| refuse(&error.to_string()))
+/// The walk in the path, or what is wrong with it.
+fn name(path: Named) -> Result<WalkName, String> {
+    let Path(name) = path.map_err(|error| error.body_text())?;
+    name.parse().map_err(|error: live::NotAName| error.to_string())
 }
 
 async fn check_token(State(app): Shared, request: Request, next: Next) -> Response {
