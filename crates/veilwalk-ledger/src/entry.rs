@@ -3,9 +3,10 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use veilwalk::Rational;
 use veilwalk::chain::ChainHash;
+use veilwalk::guarantee::Price;
 use veilwalk::mechanism::{Epsilon, Promise, Radius, Unit};
+use veilwalk::{Mechanism, Rational, Start};
 
 use crate::error::Problem;
 
@@ -58,6 +59,22 @@ pub struct Terms {
     pub linear: bool,
     /// Whether the first state of every walk is released as it is. No loss covers that state.
     pub start_disclosed: bool,
+}
+
+impl Terms {
+    /// The terms of a release by this mechanism. None if it makes no promise.
+    #[must_use]
+    pub fn of_release(mechanism: &Mechanism, start: Start, release: [u8; 16]) -> Option<Self> {
+        let price = Price::of(mechanism)?.starting(start);
+        Some(Self {
+            release,
+            promise: price.promise.into(),
+            chain: mechanism.model().hash(),
+            one_state: price.one_state,
+            linear: price.linear,
+            start_disclosed: start == Start::First,
+        })
+    }
 }
 
 /// A walk that was charged.

@@ -3,10 +3,12 @@
 mod block;
 mod chain;
 mod graph;
+mod ledger;
 mod mechanism;
 mod number;
 mod observation;
 mod output;
+mod protection;
 mod randomness;
 mod release;
 mod threads;
@@ -22,11 +24,13 @@ pub(crate) use chain::{
     ChainArgs, ChainOptions, DistanceOptions, Loaded, prior, start, state, tell,
 };
 pub(crate) use graph::GraphArgs;
+pub(crate) use ledger::LedgerArgs;
 pub(crate) use mechanism::MechanismArgs;
 pub(crate) use number::{any_whole, count, whole};
 pub(crate) use output::{
     Input, Written, is_same_file, is_standard_output, refuse_to_replace, settle_output,
 };
+pub(crate) use protection::{ProtectionArgs, tell_coverage};
 pub(crate) use randomness::RandomnessArgs;
 pub(crate) use release::ReleaseArgs;
 pub(crate) use threads::ThreadArgs;

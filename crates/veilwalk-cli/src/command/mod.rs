@@ -15,5 +15,6 @@ pub(crate) mod privatize;
 pub(crate) mod refine;
 pub(crate) mod reproduce;
 pub(crate) mod score;
+pub(crate) mod serve;
 pub(crate) mod tune;
 pub(crate) mod verify;

@@ -193,6 +193,8 @@ pub struct Releaser {
     randomness: Randomness,
     workspace: Workspace,
     start: Start,
+    /// The mechanism's: computed once, because every saved walk has it.
+    fingerprint: [u8; 32],
     /// How many states the chain has.
     states: usize,
     /// Where the mechanism draws observations.
@@ -213,16 +215,27 @@ impl Releaser {
     ) -> Result<Self, OpenError> {
         mechanism.check_start(start, &unwatched)?;
         let observer = Observer::new(&mechanism);
-        let randomness = source.open(mechanism.fingerprint())?;
+        let fingerprint = mechanism.fingerprint();
+        let randomness = source.open(fingerprint)?;
         let states = mechanism.model().chain().len();
         let workspace = Workspace::default();
-        Ok(Self { mechanism, randomness, workspace, start, states, observer })
+        Ok(Self { mechanism, randomness, workspace, start, fingerprint, states, observer })
     }
 
     /// The mechanism.
     #[must_use]
     pub fn mechanism(&self) -> &Arc<Mechanism> {
         &self.mechanism
+    }
+
+    #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for saved sessions"))]
+    pub(super) fn start(&self) -> Start {
+        self.start
+    }
+
+    #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for saved sessions"))]
+    pub(super) fn fingerprint(&self) -> [u8; 32] {
+        self.fingerprint
     }
 
     /// What observes real states, if they are observed.

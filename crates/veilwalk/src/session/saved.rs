@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::releaser::Followed;
 use super::{
-    Digest, NoSuchState, OpenError, PushError, Released, Session, Start, Walk, WalkDigest,
+    Digest, NoSuchState, OpenError, PushError, Released, Releaser, Session, Start, Walk, WalkDigest,
 };
 use crate::belief::{Track, TrackParts};
 use crate::chain::StateId;
@@ -98,12 +98,7 @@ impl Session {
     ///
     /// If real states wait for their block to fill.
     pub fn save(&self) -> Result<Vec<u8>, UnfilledBlock> {
-        if let (waiting @ 1.., Some(blocks)) =
-            (self.walk.waiting_reals(), self.mechanism().blocks())
-        {
-            return Err(UnfilledBlock { waiting, length: blocks.length() });
-        }
-        Ok(self.owner().write(&self.walk, self.digest.as_ref()))
+        self.releaser.save(&self.name, &self.walk, self.digest.as_ref())
     }
 
     /// Takes a saved session up again, with the same mechanism, name and release id. The source is
@@ -120,15 +115,9 @@ impl Session {
         name: &str,
         bytes: &[u8],
     ) -> Result<Self, ResumeError> {
-        let mut session = Self::new(mechanism, source, start, name)?;
-        let standing = session.owner().read(bytes)?;
-        let Standing { released, last, digest, .. } = standing;
-        (session.walk.released, session.walk.last) = (released, last);
-        session.walk.followed = session.follow(standing.followed)?;
-        session.digest = digest.and_then(|so_far| {
-            WalkDigest::resumed(&session.walk.key, start, session.walk.taken(), so_far)
-        });
-        Ok(session)
+        let releaser = Releaser::new(mechanism, source, start)?;
+        let (walk, digest) = releaser.resume(name, bytes)?;
+        Ok(Self { releaser, name: name.to_owned(), walk, digest, out: Released::default() })
     }
 
     /// Takes a saved session up again where its real states come once more from the first: those that
@@ -150,7 +139,8 @@ impl Session {
         let mut session = Self::resume(mechanism, source, start, name, bytes)?;
         let given = session.releaser.digest(name, reals);
         let covered = session.walk.taken();
-        session.owner().check_replay(covered, session.digest.as_ref(), given, reals)?;
+        let owner = session.releaser.owner(name, &session.walk.key);
+        owner.check_replay(covered, session.digest.as_ref(), given, reals)?;
         let mut walk = session.releaser.walk(name);
         let mut released = Released::default();
         for &real in reals {
@@ -161,12 +151,57 @@ impl Session {
         }
         Ok((session, released))
     }
+}
+
+/// For those who hold many walks: what [`Session::save`] and [`Session::resume`] do for one.
+impl Releaser {
+    /// A walk in about a hundred bytes, with the digest of its real states where randomness is derived.
+    ///
+    /// # Errors
+    ///
+    /// If real states wait for their block to fill.
+    pub fn save(
+        &self,
+        name: &str,
+        walk: &Walk,
+        digest: Option<&WalkDigest>,
+    ) -> Result<Vec<u8>, UnfilledBlock> {
+        if let (waiting @ 1.., Some(blocks)) = (walk.waiting_reals(), self.mechanism().blocks()) {
+            return Err(UnfilledBlock { waiting, length: blocks.length() });
+        }
+        Ok(self.owner(name, &walk.key).write(walk, digest))
+    }
+
+    /// Takes a saved walk up again, with the digest of its real states where randomness is derived.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not a saved session, or belong to another chain, mechanism, walk, release id
+    /// or key.
+    pub fn resume(
+        &self,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(Walk, Option<WalkDigest>), ResumeError> {
+        let mut walk = self.walk(name);
+        let standing = self.owner(name, &walk.key).read(bytes)?;
+        (walk.released, walk.last) = (standing.released, standing.last);
+        walk.followed = self.follow(&walk, standing.followed)?;
+        let digest = standing
+            .digest
+            .and_then(|so_far| WalkDigest::resumed(&walk.key, self.start(), walk.taken(), so_far));
+        Ok((walk, digest))
+    }
 
     /// The public part of the walk, as it was saved.
-    fn follow(&self, saved: Option<SavedTrack>) -> Result<Option<Box<Followed>>, ResumeError> {
-        let (saved, observer) = match (saved, self.releaser.observer()) {
+    fn follow(
+        &self,
+        walk: &Walk,
+        saved: Option<SavedTrack>,
+    ) -> Result<Option<Box<Followed>>, ResumeError> {
+        let (saved, observer) = match (saved, self.observer()) {
             (None, None) => return Ok(None),
-            (None, Some(_)) if self.walk.released == 0 => return Ok(None),
+            (None, Some(_)) if walk.released == 0 => return Ok(None),
             (Some(saved), Some(observer)) => (saved, observer),
             _ => return Err(ResumeError::Damaged),
         };
@@ -176,16 +211,14 @@ impl Session {
         let observed = saved.observed.iter().map(|&state| StateId::new(state as usize)).collect();
         let track = Track::from_parts(saved.track, tracker).filter(|_| known);
         let followed = Followed { track: track.ok_or(ResumeError::Damaged)?, observed };
-        let fits = followed.track.last() == self.walk.last
+        let fits = followed.track.last() == walk.last
             && followed.track.waiting() == followed.observed.len();
         if fits { Ok(Some(Box::new(followed))) } else { Err(ResumeError::Damaged) }
     }
 
-    fn owner(&self) -> Owner<'_> {
-        let mechanism = self.mechanism();
-        let fingerprint = mechanism.fingerprint();
-        let (model, name, key) = (mechanism.model(), &self.name, &self.walk.key);
-        Owner { model, mechanism: fingerprint, name, key, release_id: self.release_id() }
+    fn owner<'a>(&'a self, name: &'a str, key: &'a WalkKey) -> Owner<'a> {
+        let (model, mechanism) = (self.mechanism().model(), self.fingerprint());
+        Owner { model, mechanism, name, key, release_id: self.release_id() }
     }
 }
 

@@ -5,8 +5,6 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use veilwalk::guarantee::Price;
-use veilwalk::internal::mechanism::Budget;
 use veilwalk::internal::request::{Made, PersonTotal};
 use veilwalk::internal::session::WalkDigest;
 use veilwalk::session::Releaser;
@@ -15,7 +13,7 @@ use veilwalk_io::{NewWalk, ReadError, ReadErrorKind, UnknownStates, WalkOptions,
 use veilwalk_ledger::{Charge, Charged, Ledger, LedgerError, Limit, Terms};
 
 use super::{Args, Run};
-use crate::args::{self, counted};
+use crate::args::counted;
 use crate::progress::{self, Stoppable};
 use crate::terminal;
 
@@ -43,22 +41,14 @@ impl Charging {
         release: [u8; 16],
         start: Start,
     ) -> Result<Option<Self>> {
-        let Some(path) = &args.ledger else { return Ok(None) };
-        if args::is_standard_output(path) {
-            bail!("a ledger is kept in a file; give --ledger the name of one");
+        if !args.budget.is_given() {
+            return Ok(None);
         }
-        let mechanism = &chosen.mechanism;
-        let price = Price::of(mechanism).map(|price| price.starting(start));
-        let Some(Price { promise, one_state, linear, .. }) = price else {
+        let Some(terms) = Terms::of_release(&chosen.mechanism, start, release) else {
             bail!("the mechanism makes no promise that a ledger could count");
         };
-        let chain = mechanism.model().hash();
-        let start_disclosed = start == Start::First;
-        let promise = promise.into();
-        let terms = Terms { release, promise, chain, one_state, linear, start_disclosed };
-        let budget = args.budget.map(Budget::value);
-        let limit = budget.map(|budget| Limit { budget, window: args.window });
-        Ok(Some(Self { ledger: Ledger::open(path)?, terms, limit }))
+        let limit = args.budget.limit();
+        Ok(args.budget.open()?.map(|ledger| Self { ledger, terms, limit }))
     }
 
     /// Charges walks that are met for the first time.
@@ -134,7 +124,7 @@ impl Args {
                  column under another name if that is what you want"
             );
         }
-        if self.stream && self.ledger.is_none() {
+        if self.stream && !self.budget.is_given() {
             bail!(
                 "--person-column with --stream is for a ledger, which counts what each person's walks cost; \
                  give --ledger, or leave it out"

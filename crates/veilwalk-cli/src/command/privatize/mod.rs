@@ -10,23 +10,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result, anyhow, bail};
 use veilwalk::guarantee::Cover;
-use veilwalk::internal::mechanism::Budget;
 use veilwalk::internal::request::Made;
-use veilwalk::mechanism::Unit;
 use veilwalk::random::{ReleaseId, SourceKind};
-use veilwalk::{Chain, Mechanism, Model, Promise, Source, Start};
+use veilwalk::{Chain, Mechanism, Source, Start};
 use veilwalk_io::{
     AtomicFile, Compression, Hashing, HeldOutput, NewWalk, OwnColumns, ReadError, ReadErrorKind,
     UnknownStates, WalkFormat, WalkOptions, WalkReader,
 };
-use veilwalk_ledger::Window;
 
 use self::charging::{Charging, Known};
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
 use crate::args::{
-    self, Input, RandomnessArgs, ReleaseArgs, UnknownLabels, UnknownState, Written,
-    blocks_in_words, counted, quoted, unknown_state_error, whole,
+    self, Input, LedgerArgs, ProtectionArgs, RandomnessArgs, ReleaseArgs, UnknownLabels,
+    UnknownState, Written, blocks_in_words, counted, unknown_state_error, whole,
 };
 use crate::progress;
 use crate::terminal;
@@ -108,34 +105,16 @@ pub(crate) struct Args {
     #[command(flatten)]
     randomness: RandomnessArgs,
 
-    /// Release even if the guarantee is empty: no two different walks within the radius
-    #[arg(long, help_heading = "Release")]
-    allow_vacuous: bool,
+    #[command(flatten)]
+    protection: ProtectionArgs,
 
-    /// Charge every walk's epsilon to this ledger before it is released: a file, or postgres://… for
-    /// several machines
-    #[arg(long, value_name = "LEDGER", help_heading = "Budget")]
-    ledger: Option<PathBuf>,
+    #[command(flatten)]
+    budget: LedgerArgs,
 
     /// The column that says whose walk it is: the losses of all walks of a person add up. Each walk is its
     /// own person if not given
     #[arg(long, value_name = "NAME", help_heading = "Budget")]
     person_column: Option<String>,
-
-    /// Release nothing if it would bring a person's total in the ledger above this. A budget that the
-    /// ledger keeps (`veilwalk ledger set-budget`) holds as well
-    #[arg(
-        long,
-        value_name = "E",
-        requires = "ledger",
-        allow_negative_numbers = true,
-        help_heading = "Budget"
-    )]
-    budget: Option<Budget>,
-
-    /// Count only what was released in this time, such as 30d
-    #[arg(long, value_name = "SPAN", requires = "budget", help_heading = "Budget")]
-    window: Option<Window>,
 
     /// Put into the manifest how many real moves the chain does not have and how many rows were left
     /// out. These counts depend on the real walks and are not protected
@@ -163,7 +142,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let length = asked.request.block;
     let promise = asked.request.promise;
     asked.check(model.chain())?;
-    let cover = args.refuse_empty_guarantee(&model, promise)?;
+    let cover = args.protection.cover(&model, promise)?;
     let chosen = asked.on(&model)?;
     let blocks = length.map(|length| format!(" in {}", blocks_in_words(length)));
     let blocks = blocks.unwrap_or_default();
@@ -173,7 +152,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         terminal::note(visit);
     }
     tell_observation(&chosen.mechanism);
-    tell_coverage(&cover, promise);
+    args::tell_coverage(&cover, promise);
     args.warn(&source, start);
     args.check_person_column()?;
     let ledger = Charging::open(args, &chosen, release_id.to_bytes(), start)?;
@@ -304,25 +283,6 @@ impl Args {
         Ok(unknown_states)
     }
 
-    /// What the unit covers on this chain; an error if that is nothing.
-    fn refuse_empty_guarantee(&self, model: &Model, promise: Promise) -> Result<Cover> {
-        let cover = Cover::new(model, promise.unit);
-        let Err(empty) = cover.refuse_empty(model, promise) else { return Ok(cover) };
-        if self.allow_vacuous {
-            let why = &empty.why;
-            terminal::warning(format!("--allow-vacuous: {why}, so this release protects nothing"));
-            return Ok(cover);
-        }
-        let advice = empty.closest.as_ref().map_or_else(String::new, |closest| {
-            let command = this_command_with("--radius", &closest.radius.to_string());
-            format!(
-                "; protect at least those with\n\n  {command}\n\n`veilwalk guarantee` says what a \
-                 radius protects"
-            )
-        });
-        bail!("{empty}{advice}; --allow-vacuous releases without protection")
-    }
-
     /// The files that are read, and the ledger.
     fn inputs(&self) -> Vec<Input<'_>> {
         let mut inputs = self.other_inputs();
@@ -335,7 +295,7 @@ impl Args {
         let mut inputs = self.release.chain.inputs();
         inputs.push((Path::new(&self.walks), "the real walks"));
         inputs.extend(self.release.mechanism.input());
-        inputs.extend(self.ledger.iter().map(|path| (path.as_path(), "the ledger")));
+        inputs.extend(self.budget.input());
         inputs
     }
 
@@ -448,38 +408,4 @@ fn tell_observation(mechanism: &Mechanism) {
             counted(lag as usize, "step")
         ));
     }
-}
-
-/// Says how many states are covered, and warns where many are not.
-fn tell_coverage(cover: &Cover, promise: Promise) {
-    let covered = match promise.unit {
-        _ if cover.is_vacuous() => return,
-        Unit::Substitutions(_) => "covered: every state may be replaced by any other".to_owned(),
-        Unit::Radius(_) => {
-            format!("covered: {} have an alternative within the radius", cover.in_words())
-        }
-    };
-    terminal::note(covered);
-    if cover.leaves_many_out() {
-        terminal::warning(
-            "fewer than 95 % of the states are covered. The others have no alternative within the radius, \
-             and nothing is promised about them; `veilwalk guarantee` lists radii that cover more",
-        );
-    }
-}
-
-/// The command as it was given, with another value for one of its flags.
-fn this_command_with(flag: &str, value: &str) -> String {
-    let mut words = vec!["veilwalk".to_owned()];
-    let mut given = std::env::args().skip(1);
-    while let Some(word) = given.next() {
-        if word == flag {
-            given.next();
-        } else if !word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')) {
-            words.push(quoted(&word));
-            continue;
-        }
-        words.extend([flag.to_owned(), value.to_owned()]);
-    }
-    words.join(" ")
 }

@@ -1,0 +1,227 @@
+//! The service as routes: what is asked over HTTP, handed to the engine, and answered.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use veilwalk::Model;
+use veilwalk_io::UnknownStates;
+use veilwalk_live::{self as live, Ask, Done, Live, Refusal, WalkName};
+
+use super::answer::{answer, json_answer, refusal, refused};
+use super::message::{Answered, Form, Steps};
+use super::metrics::{self, Requests};
+use super::tokens::Tokens;
+use crate::terminal;
+
+/// How long a body may take to come.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// Whether a ledger counts what persons' walks cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Persons {
+    Counted,
+    NotCounted,
+}
+
+/// What all requests share.
+pub(super) struct App {
+    live: Live,
+    model: Arc<Model>,
+    unknown_states: UnknownStates,
+    tokens: Option<Tokens>,
+    max_body: usize,
+    persons: Persons,
+    requests: Requests,
+    /// Whether the last answer could not be stored, and that was said.
+    in_trouble: AtomicBool,
+    draining: AtomicBool,
+}
+
+type Shared = State<Arc<App>>;
+type Named = Result<Path<String>, PathRejection>;
+
+impl App {
+    pub(super) fn new(
+        live: Live,
+        model: Arc<Model>,
+        unknown_states: UnknownStates,
+        tokens: Option<Tokens>,
+        max_body: usize,
+        persons: Persons,
+    ) -> Self {
+        let (requests, in_trouble, draining) = Default::default();
+        Self {
+            live,
+            model,
+            unknown_states,
+            tokens,
+            max_body,
+            persons,
+            requests,
+            in_trouble,
+            draining,
+        }
+    }
+
+    pub(super) fn router(self: Arc<Self>) -> Router {
+        let nothing_here = || async {
+            let error = "there is nothing here; see docs/serve.md for what is";
+            refused(StatusCode::NOT_FOUND, "no-such-path", error)
+        };
+        let private = Router::new()
+            .route("/v1/walks/{walk}/steps", post(post_steps))
+            .route("/v1/walks/{walk}", delete(delete_walk))
+            .route("/metrics", get(get_metrics))
+            .layer(DefaultBodyLimit::max(self.max_body))
+            .layer(middleware::from_fn_with_state(self.clone(), check_token));
+        Router::new()
+            .merge(private)
+            .route("/healthz", get(|| async { "alive\n" }))
+            .route("/readyz", get(get_ready))
+            .fallback(nothing_here)
+            .method_not_allowed_fallback(|| async {
+                let error = "this path takes another method; see docs/serve.md for which";
+                refused(StatusCode::METHOD_NOT_ALLOWED, "method", error)
+            })
+            .layer(middleware::from_fn_with_state(self.clone(), count))
+            .with_state(self)
+    }
+
+    /// From here on others should ask another instance.
+    pub(super) fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Hands a request to the engine, and waits for its outcome.
+    async fn ask(&self, request: live::Request) -> Result<Done, Refusal> {
+        let (sender, outcome) = oneshot::channel();
+        // Whoever asked may have gone: the answer is stored, and comes when they ask again.
+        self.live.ask(request, move |outcome| drop(sender.send(outcome)))?;
+        let outcome = outcome.await.unwrap_or(Err(Refusal::Stopping));
+        self.tell_trouble(&outcome);
+        outcome
+    }
+
+    /// Says once that answers cannot be stored, and once that they can again.
+    fn tell_trouble(&self, outcome: &Result<Done, Refusal>) {
+        match outcome {
+            Err(error @ (Refusal::Store(_) | Refusal::Ledger(_) | Refusal::Draw(_)))
+                if !self.in_trouble.swap(true, Ordering::Relaxed) =>
+            {
+                terminal::warning(error);
+            }
+            Ok(_) if self.in_trouble.swap(false, Ordering::Relaxed) => {
+                terminal::note("answers are stored again");
+            }
+            _ => {}
+        }
+    }
+}
+
+async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Response {
+    let walk = match name(walk) {
+        Ok(walk) => walk,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, "name", &error),
+    };
+    let body = match timeout(BODY_TIME, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let error = format!(
+                "the body is longer than {} bytes; post fewer steps at a time",
+                app.max_body
+            );
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, "too-long", &error);
+        }
+        Ok(Err(error)) => return refused(error.status(), "body", &error.body_text()),
+        Err(_) => {
+            let error = "the body took too long to come; post it again";
+            return refused(StatusCode::REQUEST_TIMEOUT, "timeout", error);
+        }
+    };
+    let chain = app.model.chain();
+    let Steps { steps, person, form } = match Steps::read(&body, chain, app.unknown_states) {
+        Ok(steps) => steps,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, "body", &error),
+    };
+    if person.is_some() && app.persons == Persons::NotCounted {
+        let error =
+            "`person` is for a ledger, and this service was started without --ledger; leave it out";
+        return refused(StatusCode::BAD_REQUEST, "person", error);
+    }
+    match app.ask(live::Request { walk, person, ask: Ask::Steps(steps) }).await {
+        Ok(Done::Answered(answers)) => {
+            let answers: Vec<_> = answers.iter().map(|a| Answered::new(a, chain)).collect();
+            match (form, &answers[..]) {
+                (Form::One, [answer]) => json_answer(StatusCode::OK, answer),
+                _ => json_answer(StatusCode::OK, &answers),
+            }
+        }
+        Ok(Done::Ended { steps }) => ended(steps),
+        Err(error) => refusal(&error),
+    }
+}
+
+async fn delete_walk(State(app): Shared, walk: Named) -> Response {
+    let walk = match name(walk) {
+        Ok(walk) => walk,
+        Err(error) => return refused(StatusCode::BAD_REQUEST, "name", &error),
+    };
+    match app.ask(live::Request::end(&walk)).await {
+        Ok(Done::Ended { steps }) => ended(steps),
+        Ok(Done::Answered(_)) => ended(0),
+        Err(error) => refusal(&error),
+    }
+}
+
+async fn get_metrics(State(app): Shared) -> Response {
+    let text = metrics::text(app.live.figures(), &app.requests);
+    answer(StatusCode::OK, "text/plain; version=0.0.4", text)
+}
+
+async fn get_ready(State(app): Shared) -> Response {
+    if app.draining.load(Ordering::Relaxed) || !app.live.is_ready() {
+        let error = "answers cannot be stored, or the service is about to stop";
+        return refused(StatusCode::SERVICE_UNAVAILABLE, "not-ready", error);
+    }
+    "ready\n".into_response()
+}
+
+fn ended(steps: u64) -> Response {
+    json_answer(StatusCode::OK, &json!({ "ended": true, "steps": steps }))
+}
+
+/// The walk in the path, or what is wrong with it.
+fn name(path: Named) -> Result<WalkName, String> {
+    let Path(name) = path.map_err(|error| error.body_text())?;
+    name.parse().map_err(|error: live::NotAName| error.to_string())
+}
+
+async fn check_token(State(app): Shared, request: Request, next: Next) -> Response {
+    let header = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+    if app.tokens.as_ref().is_none_or(|tokens| tokens.allow(header)) {
+        return next.run(request).await;
+    }
+    let error = "give a token of this service as `Authorization: Bearer TOKEN`";
+    let mut refused = refused(StatusCode::UNAUTHORIZED, "token", error);
+    let challenge = HeaderValue::from_static("Bearer");
+    refused.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    refused
+}
+
+async fn count(State(app): Shared, request: Request, next: Next) -> Response {
+    let answer = next.run(request).await;
+    app.requests.count(answer.status().as_u16());
+    answer
+}
