@@ -37,7 +37,7 @@ def test_real_walks_and_other_priors() -> None:
     with pytest.warns(vw.PrivacyWarning, match="NOT protected"):
         real = mechanism("tight").attack(real=walks)
     assert real.to_dict()["walks"] == 30
-    other = vw.Chain.from_transitions({("a", "b"): 1.0, ("b", "a"): 1.0})
+    other = vw.Chain.from_transitions([("a", "b", 1.0), ("b", "a", 1.0)])
     with pytest.raises(vw.ParameterError, match="has no state"):
         mechanism().attack(prior=other)
     with pytest.raises(vw.ParameterError, match="real walks bring their own"):

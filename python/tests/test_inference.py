@@ -190,7 +190,7 @@ def test_estimates_are_plotted_with_their_intervals() -> None:
     pytest.importorskip("matplotlib")
     m = vw.Mechanism("cell", vw.Chain.credit(), epsilon=3, radius=3.5)
     released = m.privatize(vw.Chain.credit().sample(30, 10, seed=1), seed=2)
-    axes = m.plot_estimate(released, replicates=5, shown=4).axes[0]
+    axes = m.plot_estimate(released, replicates=10, shown=4).axes[0]
     assert len(axes.patches) == 4
     assert len(axes.get_lines()) == 4
     moves = m.plot_estimate(released, what="moves", interval=None, shown=3).axes[0]

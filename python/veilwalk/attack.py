@@ -142,10 +142,8 @@ def attack(
             "them with the release"
         )
     figures: dict[str, Any] = json.loads(found)
-    if listed is None:
-        words = _walks_in_words(start, steps)
-    else:
-        words = f"given ({_counted(len(listed), 'walk')})"
+    given = f"given ({_counted(len(listed or []), 'walk')})"
+    words = _walks_in_words(start, steps) if listed is None else given
     native = mechanism._native
     if native.radius is not None:
         unit = f"radius {html.in_nats(native.radius)}"

@@ -802,8 +802,8 @@ class Mechanism:
         prior: Chain | None = None,
         seed: int = 1,
     ) -> Attack:
-        """How often somebody who knows the chain guesses right from a release: a state, the first, the last, the
-        one visited most, the whole walk; beside the same without the release.
+        """How often somebody who knows the chain guesses right from a release: a state, the first, the last,
+        the one visited most, the whole walk; beside the same without the release.
 
         The chain's own walks are released and guessed, or `real` ones, whose figures are NOT protected. The
         attacker takes real walks for walks of the chain, or of another one with the same states (`prior`).
@@ -835,7 +835,8 @@ class Mechanism:
         return plots.attack(self, **of)
 
     def plot_estimate(self, release: Any, /, *, shown: int = 20, **of: Any) -> Figure:
-        """The largest shares of what a release says of the crowd, with intervals. Takes what `estimate` takes."""
+        """The largest shares of what a release says of the crowd, with intervals. Takes what `estimate`
+        takes."""
         from veilwalk import plots
 
         found = self.estimate(release, **of)

@@ -372,9 +372,9 @@ def refine(
     DataFrame; `Mechanism.refine` for releases that outgrow one machine. It looks at the release alone, and so
     costs nothing.
 
-    Takes what `privatize` gives, with the column `observed` if the mechanism draws observations. The result has
-    the columns `trajectory`, `step` (from zero), `state`, `released` and `confidence`, the probability that the
-    state is the real one.
+    Takes what `privatize` gives, with the column `observed` if the mechanism draws observations. The result
+    has the columns `trajectory`, `step` (from zero), `state`, `released` and `confidence`, the probability
+    that the state is the real one.
     """
     from pyspark.sql import functions as f
     from pyspark.sql import types
