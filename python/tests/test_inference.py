@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -198,3 +199,24 @@ def test_estimates_are_plotted_with_their_intervals() -> None:
     assert "→" in moves.get_yticklabels()[0].get_text()
     with pytest.raises(vw.ParameterError, match="no shares"):
         m.plot_estimate(released, what="chain")
+
+
+def test_posteriors_are_those_of_hmmlearn() -> None:
+    """A hidden Markov model with the same three laws, by a library of others."""
+    from hmmlearn.hmm import CategoricalHMM
+
+    states = CREDIT.states
+    peer = CategoricalHMM(n_components=len(states))
+    peer.n_features = len(states)
+    peer.startprob_ = np.array([CREDIT.initial.get(state, 0.0) for state in states])
+    peer.transmat_ = np.array([[CREDIT.row(one).get(other, 0.0) for other in states] for one in states])
+    laws = [TIGHT.kernel(previous=real, real=real) for real in states]
+    peer.emissionprob_ = np.array([[law.get(state, 0.0) for state in states] for law in laws])
+    released, observed = TIGHT.privatize(WALKS, observed=True, seed=4)
+    _, likely = TIGHT.refine(released, observed=observed, posterior=True, above=0.0)
+    found = np.zeros((len(WALKS), len(WALKS[0]), len(states)))
+    for row in likely:
+        found[row["trajectory"], row["step"], states.index(row["state"])] = row["probability"]
+    for number, walk in enumerate(observed):
+        expected = peer.predict_proba(np.array([[states.index(state)] for state in walk]))
+        assert np.allclose(found[number], expected, rtol=1e-9, atol=1e-12), number

@@ -184,7 +184,7 @@ fn most_memory() -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? / 1024)
 }
 
-/// How long inference takes: one walk of 100 steps, and twenty rounds over a hundred of 30.
+/// How long inference takes: one walk of 100 steps, and twenty rounds over two thousand of 30.
 #[test]
 #[ignore = "takes minutes; prints the figures of docs/inference.md"]
 fn inference_on_clicks() {
@@ -226,13 +226,14 @@ fn inference_on_clicks() {
                 right.released_cost
             );
         }
-        let walks: Vec<Vec<StateId>> = (0..100).map(|number| release(100 + number, 30).0).collect();
+        let walks: Vec<Vec<StateId>> =
+            (0..2000).map(|number| release(100 + number, 30).0).collect();
         let sample = [Sample { inference: &inference, walks: &walks }];
         let settings = EstimateSettings { most_rounds: 20, ..EstimateSettings::default() };
         let began = Instant::now();
         let found = estimate(&sample, settings, &unwatched).unwrap();
         println!(
-            "{name}: {} rounds of 100 walks in {:?}, converged {}; peak {:?} MiB",
+            "{name}: {} rounds of 2,000 walks in {:?}, converged {}; peak {:?} MiB",
             found.rounds(),
             began.elapsed(),
             found.converged(),
