@@ -532,3 +532,25 @@ def test_refined_walks_are_those_of_one_machine(
     if name == "tight":
         with pytest.raises(vw.WalkError, match="no column 'observed'"):
             refine(released.drop("observed"), mechanism)
+
+
+def test_an_estimate_is_that_of_one_machine(
+    spark: SparkSession, walks: dict[str, list[str]], credit: vw.Chain
+) -> None:
+    from veilwalk.spark import estimate, privatize
+
+    mechanism = vw.Mechanism("tight", credit, epsilon=3, radius=3.5)
+    rows = [(who, step, state) for who, walk in walks.items() for step, state in enumerate(walk)]
+    released = privatize(spark.createDataFrame(rows, SCHEMA), mechanism, key=KEY, release_id=ID)
+    here = released.toPandas().sort_values(["trajectory", "step"])
+    found = estimate(released, mechanism, what="moves").toPandas()
+    expected = mechanism.estimate(here, what="moves", interval=None)
+    keys = ["from", "to"]
+    found, expected = (table.sort_values(keys).reset_index(drop=True) for table in (found, expected))
+    assert found[keys].equals(expected[keys])
+    assert (found["share"] - expected["share"]).abs().max() < 1e-6
+    learned = estimate(released, mechanism, what="chain")
+    assert isinstance(learned, vw.Chain)
+    assert learned.states == credit.states
+    with pytest.raises(vw.ParameterError, match="what"):
+        estimate(released, mechanism, what="od")  # type: ignore[arg-type]

@@ -25,6 +25,8 @@ __all__ = [
     "compile_chain",
     "compile_mechanism",
     "estimate",
+    "estimate_by",
+    "expected_counts",
     "known_rows",
     "new_release_id",
     "person_total",
@@ -299,6 +301,28 @@ def estimate(
     seed: int,
     strength: float,
     threads: int | None,
+) -> tuple[
+    Chain | None,
+    tuple[list[int], list[int], list[float], tuple[list[float], list[float]] | None],
+    bool,
+    float,
+    int,
+]: ...
+def expected_counts(
+    chain: Chain,
+    mechanism: Mechanism,
+    start: object,
+    drawn: list[list[Any]],
+    initial: list[float],
+    moves: list[float],
+) -> Any: ...
+def estimate_by(
+    chain: Chain,
+    mechanism: Mechanism,
+    start: object,
+    what: str,
+    strength: float,
+    expect: Any,
 ) -> tuple[
     Chain | None,
     tuple[list[int], list[int], list[float], tuple[list[float], list[float]] | None],

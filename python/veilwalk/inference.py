@@ -100,7 +100,8 @@ class Released:
         return self.library.made(columns)
 
 
-def _tell(dropped: float, surprises: int) -> None:
+def tell(dropped: float, surprises: int) -> None:
+    """Says what makes figures less sure."""
     if surprises:
         warn(
             f"{surprises} steps of the release contradicted everything that the steps before made possible: "
@@ -154,7 +155,7 @@ def refine(
         above if posterior else None,
         None if threads is None else whole_number("threads", threads, 1),
     )
-    _tell(dropped, surprises)
+    tell(dropped, surprises)
     rows = [
         (name, step) for name, walk in zip(given.names, given.walks, strict=True) for step in range(len(walk))
     ]
@@ -182,6 +183,26 @@ def refine(
 
 NAMES = {"visits": ("state",), "moves": ("from", "to"), "od": ("origin", "destination"), "chain": ()}
 """What can be estimated, and the columns of states it has."""
+
+
+def tell_unsettled(converged: bool) -> None:
+    """Says that an estimate stopped before it settled."""
+    if not converged:
+        warn(
+            "the figures still changed when it stopped; a larger strength settles what the release says "
+            "too little about",
+            UserWarning,
+        )
+
+
+def columns_of(
+    what: str, labels: list[Any], places: tuple[list[int], list[int]], share: list[float]
+) -> dict[str, list[Any]]:
+    """An estimate in columns: the states by their labels, and their share."""
+    columns: dict[str, list[Any]] = {
+        name: [labels[place] for place in of] for name, of in zip(NAMES[what], places, strict=False)
+    }
+    return columns | {"share": share}
 
 
 def estimate(
@@ -224,19 +245,11 @@ def estimate(
         strength,
         None if threads is None else whole_number("threads", threads, 1),
     )
-    _tell(dropped, surprises)
-    if not converged:
-        warn(
-            "the figures still changed when it stopped; a larger strength settles what the release says "
-            "too little about",
-            UserWarning,
-        )
+    tell(dropped, surprises)
+    tell_unsettled(converged)
     if chain is not None:
         return Chain._of(chain)
-    columns: dict[str, list[Any]] = {}
-    for name, places in zip(NAMES[what], (first, second), strict=False):
-        columns[name] = [given.labels[place] for place in places]
-    columns["share"] = share
+    columns = columns_of(what, given.labels, (first, second), share)
     if intervals is not None:
         columns["low"], columns["high"] = intervals
     return given.table(columns)

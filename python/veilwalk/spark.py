@@ -27,10 +27,12 @@ from veilwalk.chain import Chain, State
 from veilwalk.exact import Exact, path_text
 from veilwalk.files import Ledger
 from veilwalk.how import OBSERVED, name_text
+from veilwalk.inference import columns_of, tell, tell_unsettled
 from veilwalk.mechanism import Mechanism, remade
 from veilwalk.persons import tell_most
 from veilwalk.session import Block, Session
 from veilwalk.source import check_guarantee, new_release_id, source, warn_of_first
+from veilwalk.walks import collect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -356,6 +358,18 @@ def _walk_by_walk(
     return of_batches
 
 
+def _released(df: DataFrame, mechanism: Mechanism, trajectory: str, step: str, state: str) -> DataFrame:
+    """The columns of a release that inference looks at."""
+    df = _checked_frame(df)
+    if not isinstance(mechanism, Mechanism):
+        kind = type(mechanism).__name__
+        raise ParameterError(f"mechanism: a value of type {kind}; give a veilwalk.Mechanism")
+    columns = [trajectory, step, state, *([OBSERVED] if mechanism.observes else [])]
+    _check_columns(df, columns)
+    _check_types(df, trajectory, step, state)
+    return df.select(*columns)
+
+
 def refine(
     df: DataFrame,
     mechanism: Mechanism,
@@ -379,15 +393,8 @@ def refine(
     from pyspark.sql import functions as f
     from pyspark.sql import types
 
-    df = _checked_frame(df)
-    if not isinstance(mechanism, Mechanism):
-        kind = type(mechanism).__name__
-        raise ParameterError(f"mechanism: a value of type {kind}; give a veilwalk.Mechanism")
-    columns = [trajectory, step, state, *([OBSERVED] if mechanism.observes else [])]
-    _check_columns(df, columns)
-    _check_types(df, trajectory, step, state)
+    chosen = _released(df, mechanism, trajectory, step, state)
     load = _loader(df, mechanism, model)
-    chosen = df.select(*columns)
     label = chosen.schema[state].dataType
     schema = types.StructType(
         [
@@ -418,6 +425,67 @@ def refine(
 
     together = chosen.repartition(f.col(trajectory)).sortWithinPartitions(trajectory, step)
     return together.mapInArrow(_walk_by_walk(trajectory, refined), schema)
+
+
+def estimate(
+    df: DataFrame,
+    mechanism: Mechanism,
+    *,
+    what: Literal["visits", "moves", "chain"] = "visits",
+    strength: float = 1,
+    start: State | Literal["private", "initial", "first"] = "private",
+    model: str | os.PathLike[str] | None = None,
+    trajectory: str = "trajectory",
+    step: str = "step",
+    state: str = "state",
+) -> DataFrame | Chain:
+    """What the crowd did, learned from the release in a long DataFrame; `Mechanism.estimate` for releases
+    that outgrow one machine, without intervals. It looks at the release alone, and so costs nothing.
+
+    The workers find the expected moves of their walks, the driver adds them up and finds the next law: a job
+    of Spark for each round, of which there may be some dozens. The release is kept in memory, or on disk
+    where it does not fit, while that goes on. Gives a DataFrame with `state` (or `from` and `to`) and
+    `share`, or the chain.
+    """
+    import numpy as np
+    from pyspark import StorageLevel
+    from pyspark.sql import functions as f
+
+    if what not in ("visits", "moves", "chain"):
+        raise ParameterError(f"what: {what!r}; give 'visits', 'moves' or 'chain'")
+    chosen = _released(df, mechanism, trajectory, step, state)
+    load = _loader(df, mechanism, model)
+    drawn = OBSERVED if mechanism.observes else state
+    together = chosen.repartition(f.col(trajectory)).sortWithinPartitions(trajectory, step)
+    together = together.persist(StorageLevel.MEMORY_AND_DISK)
+
+    def expect(initial: list[float], moves: list[float]) -> list[float]:
+        def counts(table: pa.Table) -> pa.Table:
+            import pyarrow as pa
+
+            made = load()
+            walks = collect(table, trajectory, step, drawn)
+            numbers = _native.expected_counts(made.chain._native, made._native, start, walks, initial, moves)
+            return pa.table({"numbers": pa.array([numbers.tolist()], pa.list_(pa.float64()))})
+
+        of_parts = together.mapInArrow(_walk_by_walk(trajectory, counts), "numbers array<double>")
+        parts = [np.asarray(row["numbers"]) for row in of_parts.collect()]
+        return [float(number) for number in sum(parts)] if parts else []
+
+    try:
+        chain, (first, second, share, _), converged, dropped, surprises = _native.estimate_by(
+            mechanism.chain._native, mechanism._native, start, what, float(strength), expect
+        )
+    finally:
+        together.unpersist()
+    tell(dropped, surprises)
+    tell_unsettled(converged)
+    if chain is not None:
+        return Chain._of(chain)
+    labels = mechanism._native.labels
+    columns = columns_of(what, labels, (first, second), share)
+    rows = list(zip(*columns.values(), strict=True))
+    return df.sparkSession.createDataFrame(rows, list(columns))
 
 
 ID_FILE = "veilwalk-release-id"

@@ -3,10 +3,11 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use veilwalk::inference::{
-    EstimateError, EstimateInquiry, EstimateSettings, Inference, Interval, IntervalSettings,
-    Learned, RefineAim, RefineError, RefineSettings, RefinedWalk, Sample, Share, WithTrips, learn,
+    self as core, Estimate, EstimateError, EstimateInquiry, EstimateSettings, Expected, Inference,
+    Interval, IntervalSettings, Law, Learned, RefineAim, RefineError, RefineSettings, RefinedWalk,
+    Sample, Share, WithTrips, learn,
 };
-use veilwalk::{Start, StateId};
+use veilwalk::{Start, StateId, Stopped, unwatched};
 use veilwalk_io::UnknownStates;
 
 use crate::analysis::read_walks;
@@ -154,19 +155,93 @@ pub(crate) fn estimate<'py>(
             other => VeilwalkError::new_err(other.to_string()),
         })
     })?;
-    let learned = match what {
-        "chain" => {
-            let learned = found.estimate.law().to_chain(chain.labels().chain());
-            let learned = learned.map_err(|why| {
-                parameter_error(format!("{why}; a larger strength keeps every move possible"))
-            })?;
-            Some(Chain::new(py, learned, Vec::new()))
-        }
-        _ => None,
-    };
+    let learned = learned_chain(py, chain, &found.estimate, what)?;
     let expected = found.estimate.expected();
     let (converged, dropped) = (found.estimate.converged(), expected.dropped());
     Ok((learned, shares(&found, what), converged, dropped, expected.surprises()))
+}
+
+/// The expected counts of these walks under a law of real walks: a part of what [`estimate_by`] asks for.
+#[pyfunction]
+pub(crate) fn expected_counts<'py>(
+    py: Python<'py>,
+    chain: &Chain,
+    mechanism: &Mechanism,
+    start: &Bound<'py, PyAny>,
+    drawn: Given<'py>,
+    initial: Vec<f64>,
+    moves: Vec<f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let start = mechanism.start(start)?;
+    let drawn = read_walks(chain, &drawn, UnknownStates::Refuse)?;
+    let mechanism = mechanism.made.mechanism.clone();
+    let numbers = interrupt::run(py, move |stop: &Stop| {
+        let inference = inference(mechanism, start, None)?;
+        let law = inference.law().with(initial, moves);
+        let samples = [Sample { inference: &inference, walks: &drawn }];
+        let found = core::expected_counts(&samples, &law, &|_| stop.flow());
+        found.map(|counts| counts.to_numbers()).map_err(|error| match error {
+            EstimateError::Walk { walk, why, .. } => wrong_walk(walk, why),
+            other => VeilwalkError::new_err(other.to_string()),
+        })
+    })?;
+    Ok(PyArray1::from_vec(py, numbers))
+}
+
+/// What a callback raised.
+struct Raised(PyErr);
+
+impl From<Stopped> for Raised {
+    fn from(stopped: Stopped) -> Self {
+        Self(VeilwalkError::new_err(stopped.to_string()))
+    }
+}
+
+/// What the crowd did, as by [`estimate`], where the walks are with others: `expect` takes the probabilities of
+/// first states and of moves, and gives the sum of all [`expected_counts`].
+#[pyfunction]
+pub(crate) fn estimate_by(
+    chain: &Chain,
+    mechanism: &Mechanism,
+    start: &Bound<'_, PyAny>,
+    what: &str,
+    strength: f64,
+    expect: &Bound<'_, PyAny>,
+) -> PyResult<(Option<Chain>, Shares, bool, f64, u64)> {
+    let py = expect.py();
+    let start = mechanism.start(start)?;
+    let inference = inference(mechanism.made.mechanism.clone(), start, None)?;
+    let settings = EstimateSettings { strength, ..EstimateSettings::default() };
+    let counts = |law: &Law| {
+        let asked = expect.call1((law.initial().to_vec(), law.all_probabilities().to_vec()));
+        let numbers = asked.and_then(|numbers| numbers.extract::<Vec<f64>>()).map_err(Raised)?;
+        let counts = Expected::from_numbers(&numbers, law);
+        counts
+            .filter(|counts| counts.walks() > 0.0)
+            .ok_or_else(|| Raised(WalkError::new_err(EstimateError::NoWalks.to_string())))
+    };
+    let found = core::estimate_by(inference.law(), settings, counts, &unwatched);
+    let found = found.map_err(|Raised(error)| error)?;
+    let learned = learned_chain(py, chain, &found, what)?;
+    let (converged, expected) = (found.converged(), found.expected());
+    let (dropped, surprises) = (expected.dropped(), expected.surprises());
+    Ok((learned, shares(&Learned::of(found), what), converged, dropped, surprises))
+}
+
+/// The chain that was learned, if that is what is asked for.
+fn learned_chain(
+    py: Python<'_>,
+    chain: &Chain,
+    found: &Estimate,
+    what: &str,
+) -> PyResult<Option<Chain>> {
+    if what != "chain" {
+        return Ok(None);
+    }
+    let learned = found.law().to_chain(chain.labels().chain()).map_err(|why| {
+        parameter_error(format!("{why}; a larger strength keeps every move possible"))
+    })?;
+    Ok(Some(Chain::new(py, learned, Vec::new())))
 }
 
 fn shares(found: &Learned, what: &str) -> Shares {

@@ -45,7 +45,7 @@ mod _native {
         save_mechanism, set_ledger_budget, verify, write_manifest,
     };
     #[pymodule_export]
-    use super::inference::{estimate, refine};
+    use super::inference::{estimate, estimate_by, expected_counts, refine};
     #[pymodule_export]
     use super::lists::{release_lists, release_numbers};
     #[pymodule_export]

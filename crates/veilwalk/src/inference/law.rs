@@ -76,7 +76,12 @@ impl Law {
 
     /// The same moves with other probabilities: one for each first state, and one for each move in order. Every
     /// row is made to sum to one.
-    pub(super) fn with(&self, mut initial: Vec<f64>, mut probabilities: Vec<f64>) -> Self {
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many of them.
+    #[must_use]
+    pub fn with(&self, mut initial: Vec<f64>, mut probabilities: Vec<f64>) -> Self {
         assert_eq!(initial.len(), self.initial.len(), "one probability for each first state");
         assert_eq!(probabilities.len(), self.probabilities.len(), "one for each move");
         normalize(&mut initial);

@@ -423,6 +423,34 @@ fn a_crowds_moves_are_learned_from_its_releases() {
     }
 }
 
+/// Walks that are with two others give what they give here.
+#[test]
+fn counts_that_others_make_give_the_same_estimate() {
+    let model = credit();
+    let crowd = crowd(&model, 1.0, 3);
+    let mechanism = Mechanism::new(model.clone(), Preset::Cell.design(), within("1", "2")).unwrap();
+    let (_, drawn) = releases(&Arc::new(mechanism.clone()), &crowd, 128, 10, 5);
+    let inference = Inference::new(Arc::new(mechanism), Start::Private).unwrap();
+    let settings = EstimateSettings::default();
+    let all = [Sample { inference: &inference, walks: &drawn }];
+    let here = estimate(&all, settings, &unwatched).unwrap();
+    let by_others = |law: &Law| -> Result<_, EstimateError> {
+        let (first, second) = drawn.split_at(64);
+        let mut sum: Vec<f64> = Vec::new();
+        for walks in [first, second] {
+            let part = [Sample { inference: &inference, walks }];
+            let numbers = expected_counts(&part, law, &unwatched)?.to_numbers();
+            sum.resize(numbers.len(), 0.0);
+            sum.iter_mut().zip(&numbers).for_each(|(sum, number)| *sum += number);
+        }
+        assert!(Expected::from_numbers(&sum[1..], law).is_none());
+        Ok(Expected::from_numbers(&sum, law).unwrap())
+    };
+    let there = estimate_by(inference.law(), settings, by_others, &unwatched).unwrap();
+    assert_eq!(here.expected(), there.expected());
+    assert_eq!((here.rounds(), here.law()), (there.rounds(), there.law()));
+}
+
 /// Each round gains, and a leap never loses.
 #[test]
 fn the_likelihood_never_falls() {

@@ -89,6 +89,28 @@ impl Expected {
         self.surprises
     }
 
+    /// All counts one after the other, so that others can add them up: the sum of two such lists is the list of
+    /// the sum.
+    #[must_use]
+    pub fn to_numbers(&self) -> Vec<f64> {
+        let Self { starts, visits, moves, log_likelihood, dropped, surprises, walks } = self;
+        let lists = starts.iter().chain(visits).chain(moves).copied();
+        lists.chain([*log_likelihood, *dropped, *surprises as f64, *walks]).collect()
+    }
+
+    /// The counts with these numbers, for a law; `None` if there are not as many.
+    #[must_use]
+    pub fn from_numbers(numbers: &[f64], law: &Law) -> Option<Self> {
+        let (states, moves) = (law.initial().len(), law.all_probabilities().len());
+        let (starts, rest) = numbers.split_at_checked(states)?;
+        let (visits, rest) = rest.split_at_checked(states)?;
+        let (moves, rest) = rest.split_at_checked(moves)?;
+        let &[log_likelihood, dropped, surprises, walks] = rest else { return None };
+        let surprises = surprises as u64;
+        let (starts, visits, moves) = (starts.to_vec(), visits.to_vec(), moves.to_vec());
+        Some(Self { starts, visits, moves, log_likelihood, dropped, surprises, walks })
+    }
+
     fn add(&mut self, other: &Self) {
         let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(a, b)| *a += b);
         add(&mut self.starts, &other.starts);

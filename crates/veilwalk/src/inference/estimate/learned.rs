@@ -65,17 +65,29 @@ pub fn learn(
     let how = how.map(|how| IntervalSettings { trips: with_trips, ..how });
     let sure =
         how.map(|how| intervals(samples, &found, &ends, settings, how, watch)).transpose()?;
-    let [visits, moves, trips] = match sure {
-        None => [None, None, None],
-        Some(Intervals { visits, moves, trips }) => [Some(visits), Some(moves), Some(trips)],
-    };
-    let states = (0..found.expected().visits().len()).map(StateId::new);
-    let visits = of(states, found.expected().visits(), visits);
-    let moves = of(found.law().all_moves(), found.expected().moves(), moves);
-    let counts: Vec<f64> = ends.values().copied().collect();
-    let mut trips = of(ends.keys().copied(), &counts, trips);
-    trips.retain(|trip| trip.share >= LEAST_TRIP);
-    Ok(Learned { estimate: found, visits, moves, trips })
+    Ok(Learned::with(found, &ends, sure))
+}
+
+impl Learned {
+    /// The shares of an estimate, without trips and intervals.
+    #[must_use]
+    pub fn of(estimate: Estimate) -> Self {
+        Self::with(estimate, &Trips::new(), None)
+    }
+
+    fn with(estimate: Estimate, ends: &Trips, sure: Option<Intervals>) -> Self {
+        let [visits, moves, trips] = match sure {
+            None => [None, None, None],
+            Some(Intervals { visits, moves, trips }) => [Some(visits), Some(moves), Some(trips)],
+        };
+        let states = (0..estimate.expected().visits().len()).map(StateId::new);
+        let visits = of(states, estimate.expected().visits(), visits);
+        let moves = of(estimate.law().all_moves(), estimate.expected().moves(), moves);
+        let counts: Vec<f64> = ends.values().copied().collect();
+        let mut trips = of(ends.keys().copied(), &counts, trips);
+        trips.retain(|trip| trip.share >= LEAST_TRIP);
+        Self { estimate, visits, moves, trips }
+    }
 }
 
 fn of<T>(

@@ -149,6 +149,35 @@ pub fn estimate(
     Ok(climb(samples, &weights, first.law(), first.law(), settings, watch)?)
 }
 
+/// The same where the walks are with others: `expect` gives the expected counts of all of them under a law, as
+/// [`expected_counts`] does for some. Begins with this law.
+///
+/// # Errors
+///
+/// Whatever `expect` gives, or that the watcher asks to stop.
+pub fn estimate_by<E: From<Stopped>>(
+    law: &Law,
+    settings: EstimateSettings,
+    expect: impl FnMut(&Law) -> Result<Expected, E>,
+    watch: Watch<'_>,
+) -> Result<Estimate, E> {
+    climb_by(law, law, settings, expect, watch)
+}
+
+/// The expected counts of these walks under a law of real walks: one of the rounds of an estimate.
+///
+/// # Errors
+///
+/// As [`estimate`].
+pub fn expected_counts(
+    samples: &[Sample<'_>],
+    law: &Law,
+    watch: Watch<'_>,
+) -> Result<Expected, EstimateError> {
+    check(samples)?;
+    Ok(expected::expect(samples, &Weights::one_each(samples), law, watch)?)
+}
+
 fn check(samples: &[Sample<'_>]) -> Result<(), EstimateError> {
     if samples.iter().all(|sample| sample.walks.is_empty()) {
         return Err(EstimateError::NoWalks);
@@ -175,13 +204,23 @@ fn climb(
     settings: EstimateSettings,
     watch: Watch<'_>,
 ) -> Result<Estimate, Stopped> {
+    climb_by(from, prior, settings, |law| expected::expect(samples, weights, law, watch), watch)
+}
+
+fn climb_by<E: From<Stopped>>(
+    from: &Law,
+    prior: &Law,
+    settings: EstimateSettings,
+    mut expect: impl FnMut(&Law) -> Result<Expected, E>,
+    watch: Watch<'_>,
+) -> Result<Estimate, E> {
     let strength = settings.strength;
     let mut rounds = 0;
-    let mut round = |law: &Law| -> Result<Point, Stopped> {
+    let mut round = |law: &Law| -> Result<Point, E> {
         // Nobody knows how many it will take; half of the way is never more than half done.
         report_share(watch, Stage::Rounds, 1.0 - 1.0 / (1.0 + rounds as f64 / 20.0))?;
         rounds += 1;
-        let expected = expected::expect(samples, weights, law, watch)?;
+        let expected = expect(law)?;
         Ok(Point::new(law.clone(), expected, prior, strength))
     };
     let mut here = round(from)?;
