@@ -543,7 +543,9 @@ def test_an_estimate_is_that_of_one_machine(
     rows = [(who, step, state) for who, walk in walks.items() for step, state in enumerate(walk)]
     released = privatize(spark.createDataFrame(rows, SCHEMA), mechanism, key=KEY, release_id=ID)
     here = released.toPandas().sort_values(["trajectory", "step"])
-    found = estimate(released, mechanism, what="moves").toPandas()
+    moves = estimate(released, mechanism, what="moves")
+    assert not isinstance(moves, vw.Chain)
+    found = moves.toPandas()
     expected = mechanism.estimate(here, what="moves", interval=None)
     keys = ["from", "to"]
     found, expected = (table.sort_values(keys).reset_index(drop=True) for table in (found, expected))

@@ -470,7 +470,7 @@ def estimate(
 
         of_parts = together.mapInArrow(_walk_by_walk(trajectory, counts), "numbers array<double>")
         parts = [np.asarray(row["numbers"]) for row in of_parts.collect()]
-        return [float(number) for number in sum(parts)] if parts else []
+        return [float(number) for number in np.sum(parts, axis=0)] if parts else []
 
     try:
         chain, (first, second, share, _), converged, dropped, surprises = _native.estimate_by(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Error, Result, anyhow};
 use veilwalk::Model;
 use veilwalk::inference::Inference;
-use veilwalk_io::{Released, VerifyError, read_released};
+use veilwalk_io::{Manifest, Released, VerifyError, read_released};
 
 use crate::args::{Input, counted};
 use crate::{progress, terminal};
@@ -17,7 +17,25 @@ pub(crate) fn read(release: &Path, model: &Arc<Model>) -> Result<Released> {
     if progress::stop_requested() {
         return Err(progress::stopped());
     }
-    read.map_err(in_flags)
+    let read = read.map_err(in_flags)?;
+    tell_manifest(release, &read.manifest);
+    Ok(read)
+}
+
+/// What whoever relies on a release has to know of it.
+pub(crate) fn tell_manifest(release: &Path, manifest: &Manifest) {
+    let name = release.display();
+    if !manifest.private {
+        terminal::warning(format!(
+            "{name}: the manifest says that this release is not private ({})",
+            manifest.why_not_private.join("; ")
+        ));
+    }
+    if manifest.unknown_states == Manifest::SKIPPED {
+        terminal::warning(format!(
+            "{name}: rows with unknown states were left out, so the lengths of walks depend on them"
+        ));
+    }
 }
 
 /// What infers from it, for somebody who takes real walks to be walks of its chain.

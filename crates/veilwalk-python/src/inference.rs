@@ -173,6 +173,12 @@ pub(crate) fn expected_counts<'py>(
     moves: Vec<f64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let start = mechanism.start(start)?;
+    let states = chain.labels().chain();
+    let are_shares = |numbers: &[f64]| numbers.iter().all(|p| p.is_finite() && *p >= 0.0);
+    let fit = (initial.len(), moves.len()) == (states.len(), states.transitions());
+    if !fit || !are_shares(&initial) || !are_shares(&moves) {
+        return Err(parameter_error("one share for each state and one for each move of the chain"));
+    }
     let drawn = read_walks(chain, &drawn, UnknownStates::Refuse)?;
     let mechanism = mechanism.made.mechanism.clone();
     let numbers = interrupt::run(py, move |stop: &Stop| {

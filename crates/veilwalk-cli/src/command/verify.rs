@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use veilwalk::unwatched;
-use veilwalk_io::{Manifest, verify_release};
+use veilwalk_io::verify_release;
 
 use crate::args::{ChainArgs, counted};
+use crate::released::tell_manifest;
 use crate::{released, terminal};
 
 /// Check a release against its manifest and the chain
@@ -39,17 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         counted(manifest.counts.walks as usize, "walk"),
         counted(manifest.counts.steps as usize, "state")
     ))?;
-    if !manifest.private {
-        terminal::warning(format!(
-            "{name}: the manifest says that this release is not private ({})",
-            manifest.why_not_private.join("; ")
-        ));
-    }
-    if manifest.unknown_states == Manifest::SKIPPED {
-        terminal::warning(format!(
-            "{name}: rows with unknown states were left out, so the lengths of walks depend on them"
-        ));
-    }
+    tell_manifest(&args.release, &manifest);
     if !manifest.kept_columns.is_empty() {
         let kept = manifest.kept_columns.join(", ");
         terminal::warning(format!("{name}: {kept} was copied as it is, unprotected"));

@@ -18,12 +18,30 @@ pub struct Law {
 
 /// Why a chain cannot say how the real walks of a release move.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "the other chain has no state {label:?}, which the chain of the release has; both need the same states"
-)]
-pub struct OtherStates {
-    /// The state.
-    pub label: String,
+#[non_exhaustive]
+pub enum OtherStates {
+    /// It lacks a state.
+    #[error(
+        "the other chain has no state {label:?}, which the chain of the release has; both need the same states"
+    )]
+    Lacks {
+        /// The state.
+        label: String,
+    },
+    /// From some state it leads only to states that the chain of the release lacks.
+    #[error(
+        "the other chain leads from {label:?} only to states that the chain of the release does not have; both need \
+         the same states"
+    )]
+    LeadsAway {
+        /// The state.
+        label: String,
+    },
+    /// It starts only at such states.
+    #[error(
+        "the other chain starts only at states that the chain of the release does not have; both need the same states"
+    )]
+    StartsElsewhere,
 }
 
 impl Law {
@@ -44,7 +62,7 @@ impl Law {
     ///
     /// # Errors
     ///
-    /// If the other chain lacks a state.
+    /// If the other chain lacks a state, or nothing is left of its initial distribution or of a row.
     pub fn of_other(other: &Chain, chain: &Chain) -> Result<Self, OtherStates> {
         let mut law = Self {
             initial: Vec::with_capacity(chain.len()),
@@ -54,8 +72,8 @@ impl Law {
         };
         for state in chain.states() {
             let label = chain.label(state);
-            let there =
-                other.state(label).ok_or_else(|| OtherStates { label: label.to_owned() })?;
+            let lacks = || OtherStates::Lacks { label: label.to_owned() };
+            let there = other.state(label).ok_or_else(lacks)?;
             law.initial.push(other.initial().probability(there));
             let moves = other.successors(there).iter().zip(other.probabilities(there));
             let mut row: Vec<(StateId, f64)> = moves
@@ -64,9 +82,15 @@ impl Law {
                 })
                 .collect();
             row.sort_by_key(|&(to, _)| to);
+            if row.is_empty() {
+                return Err(OtherStates::LeadsAway { label: label.to_owned() });
+            }
             law.targets.extend(row.iter().map(|&(to, _)| to));
             law.probabilities.extend(row.iter().map(|&(_, probability)| probability));
             law.row_starts.push(law.targets.len());
+        }
+        if law.initial.iter().sum::<f64>() <= 0.0 {
+            return Err(OtherStates::StartsElsewhere);
         }
         let rows = law.row_starts.windows(2).map(|ends| ends[0]..ends[1]).collect::<Vec<_>>();
         rows.into_iter().for_each(|row| normalize(&mut law.probabilities[row]));

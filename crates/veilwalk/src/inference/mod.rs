@@ -159,7 +159,7 @@ impl Inference {
     ///
     /// # Errors
     ///
-    /// If that chain lacks a state.
+    /// If that chain lacks a state, or leads only to states that this one lacks.
     pub fn with_prior(self, prior: &Chain) -> Result<Self, OtherStates> {
         let law = Law::of_other(prior, self.chain())?;
         Ok(self.with_law(law))

@@ -72,6 +72,10 @@ impl Inference {
     /// # Errors
     ///
     /// If the mechanism cannot have drawn these states.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many released states as drawn ones.
     pub fn refine_with_lag(
         &self,
         drawn: &[StateId],
@@ -81,6 +85,7 @@ impl Inference {
         space: &mut InferenceSpace,
     ) -> Result<Refined, UnlikelyRelease> {
         self.emission.check(drawn)?;
+        assert_eq!(drawn.len(), released.len(), "something drawn for each released state");
         let filtered = self.filter(&self.law, drawn, space);
         let mut costs = Costs::new(self, aim);
         let mut out = Refined {
@@ -92,7 +97,7 @@ impl Inference {
             surprises: filtered.surprises,
         };
         for (step, &from_release) in released.iter().enumerate() {
-            let known = (step + lag + 1).min(filtered.seen.len());
+            let known = step.saturating_add(lag).saturating_add(1).min(filtered.seen.len());
             let window = &filtered.seen[step..known];
             let states = window[0].belief.states();
             let posterior = posterior_of_first(&self.law, window, &mut space.beliefs);

@@ -330,6 +330,14 @@ fn a_lag_gives_what_would_have_been_released_with_it() {
                 &mut InferenceSpace::default(),
             );
             let refined = refined.unwrap();
+            let endless = inference.refine_with_lag(
+                &released.observed,
+                &released.states,
+                usize::MAX,
+                RefineAim::Distance,
+                &mut InferenceSpace::default(),
+            );
+            assert_eq!(endless.unwrap().states.len(), released.states.len());
             assert_eq!(refined.states, released.states);
             assert_eq!(refined.cost, refined.released_cost);
         }
@@ -579,6 +587,35 @@ fn what_cannot_be_inferred_from_is_refused() {
     assert_eq!(why(&[state("Caa")]), UnlikelyRelease::Start);
     assert_eq!(why(&[state("B"), state("Aaa")]), UnlikelyRelease::Move { step: 1 });
     assert_eq!(why(&[state("B"), StateId::new(99)]), UnlikelyRelease::NoSuchState { step: 1 });
+}
+
+/// A prior that leads, or starts, nowhere else than out of the chain is refused.
+#[test]
+fn priors_that_lead_away_are_refused() {
+    let made = |moves: &[(&str, &str)]| {
+        let mut builder = ChainBuilder::new(Entries::Counts);
+        for (from, to) in moves {
+            let (from, to) = (builder.state(from), builder.state(to));
+            builder.transition(from, to, 1.0).unwrap();
+        }
+        builder.build(Default::default()).unwrap().0
+    };
+    let chain = made(&[("A", "B"), ("B", "A"), ("A", "A")]);
+    let away = made(&[("A", "X"), ("B", "A"), ("X", "A"), ("X", "B")]);
+    let refused = Law::of_other(&away, &chain).unwrap_err();
+    assert_eq!(refused, OtherStates::LeadsAway { label: "A".to_owned() });
+    let partly = made(&[("A", "X"), ("A", "B"), ("B", "A"), ("X", "A")]);
+    let law = Law::of_other(&partly, &chain).unwrap();
+    assert_eq!(law.all_probabilities(), [1.0, 1.0]);
+    let x = partly.require("X").unwrap();
+    let states = partly.len();
+    let elsewhere = partly.with_initial(crate::chain::Initial::at(x, states));
+    assert_eq!(Law::of_other(&elsewhere, &chain).unwrap_err(), OtherStates::StartsElsewhere);
+    let lacking = made(&[("A", "A")]);
+    assert_eq!(
+        Law::of_other(&lacking, &chain).unwrap_err(),
+        OtherStates::Lacks { label: "B".to_owned() }
+    );
 }
 
 /// What nobody can have drawn contradicts everything: it is counted, and there is still a posterior.

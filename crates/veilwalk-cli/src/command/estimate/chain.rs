@@ -49,9 +49,13 @@ fn comments(args: &Args, chain: &Chain, found: &Learned, read: &[Released]) -> V
         "strength": args.strength,
         "releases": read.iter().map(promises).collect::<Vec<_>>(),
     }});
+    let worth = match read.iter().all(|release| release.manifest.private) {
+        true => "and may be published",
+        false => "and is no more private than they are: NOT all of them are private",
+    };
     vec![
         format!(
-            "Learned from {} in {}, and from nothing else: it cost no privacy beyond theirs, and may be published.",
+            "Learned from {} in {}, and from nothing else: it cost no privacy beyond theirs, {worth}.",
             counted(walks as usize, "released walk"),
             counted(read.len(), "release"),
         ),

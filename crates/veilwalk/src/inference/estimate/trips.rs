@@ -15,7 +15,7 @@ use crate::watch::{Stage, Stopped, Watch, report};
 /// The expected number of walks from each first state to each last one.
 pub type Trips = BTreeMap<(StateId, StateId), f64>;
 
-/// First states below this probability are left out on chains that are not small.
+/// First states with less than this part of the largest probability are left out on chains that are not small.
 const LEAST_ORIGIN: f64 = 1e-4;
 
 /// The expected number of walks from each first state to each last one, under this law of real walks.
@@ -69,8 +69,9 @@ fn of_walk(
     let seen = inference.filter(law, drawn, space).seen;
     let mut smoothed = seen.clone();
     crate::belief::smooth(law, &mut smoothed, &mut space.beliefs, |_, _, _| ());
-    let least = if law.states() <= Inference::SMALL { 0.0 } else { LEAST_ORIGIN };
     let first = &smoothed[0].belief;
+    let largest = first.masses().iter().copied().fold(0.0, f64::max);
+    let least = if law.states() <= Inference::SMALL { 0.0 } else { LEAST_ORIGIN * largest };
     let origins = first.states().iter().zip(first.masses());
     let origins: Vec<_> = origins.filter(|(_, mass)| **mass > least).collect();
     let kept: f64 = origins.iter().map(|(_, mass)| **mass).sum();
