@@ -84,6 +84,29 @@ fn figures_are_those_of_posteriors() {
     assert!((found.state.release - as_released / of).abs() < 2.0 * error);
 }
 
+/// Where nothing is known, one of all states is guessed: the order of the states does not matter.
+#[test]
+fn equal_guesses_count_for_their_part() {
+    let mut builder = veilwalk::ChainBuilder::new(veilwalk::chain::Entries::Counts);
+    let states = ["a", "b", "c", "d"].map(|label| builder.state(label));
+    for from in states {
+        for to in states {
+            builder.transition(from, to, 1.0).unwrap();
+        }
+    }
+    let chain = builder.build(Default::default()).unwrap().0;
+    let model = Arc::new(veilwalk::Model::new(chain).unwrap());
+    let mechanism = preset(&model, Preset::Sharp, "0.000001", "10");
+    let inference = inference(mechanism, Start::Private);
+    for state in states {
+        let real = vec![vec![state; 9]; 20];
+        let found = attack(&inference, Attacked::Given(&real), 1, &unwatched).unwrap();
+        for guess in [found.state, found.first, found.last, found.most_visited] {
+            assert!((guess.chain_alone - 0.25).abs() < 1e-12, "{guess:?}");
+        }
+    }
+}
+
 /// A disclosed start is known, and somebody who knows where walks start knows more.
 #[test]
 fn what_is_known_of_the_start_counts() {

@@ -15,7 +15,7 @@ use crate::terminal;
 /// Count how often somebody who knows the chain guesses right from a release
 ///
 /// The attacker knows the chain, the mechanism and everything that was released, and guesses what is likeliest
-/// given all of it. Nobody can do better. Walks of the chain's own (or those of --real) are released and guessed;
+/// given all of it. Nobody who knows no more can do better. Walks of the chain's own (or those of --real) are released and guessed;
 /// beside the share of right guesses stands what the chain alone tells, and what the release says when it is
 /// taken for the real walk. The odds say by how much a release changes what is believed of the true state.
 #[derive(Debug, clap::Args)]
@@ -73,7 +73,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let found = with_stages(|watch| attack(&inference, attacked, args.seed, watch))?;
     let walks = match &real {
         Some(real) => real.in_words(),
-        None => format!("{} of the chain's own, {}", thousands(found.walks), args.own.in_words()),
+        None => {
+            format!("{} walks of the chain's own, {}", thousands(found.walks), args.own.in_words())
+        }
     };
     let (start_words, start) = start_in_words(chain, start);
     match args.format {

@@ -1,8 +1,9 @@
 //! What somebody who knows the chain can guess of a real walk.
 //!
 //! The attacker knows the chain, the mechanism and the release, and computes what follows
-//! ([`inference`](crate::inference)). Nobody can guess better: the guess for a state is the likeliest one given
-//! all that was released, the guess for the whole walk the likeliest walk. Walks are simulated (the chain's own, or
+//! ([`inference`](crate::inference)). Nobody who knows no more can guess better: the guess for a state is the likeliest
+//! one given all that was released, the guess for the whole walk the likeliest walk. Of guesses that are equally likely
+//! one is taken at random, so each counts for its part. Walks are simulated (the chain's own, or
 //! given ones), released, and guessed; the share of right guesses is what ε comes to for a person. Beside it
 //! stands what the chain alone gives (the likeliest state of a step, whoever walks), and what the release itself
 //! says when it is taken at its word.
@@ -171,9 +172,8 @@ struct Seen {
 struct Alone {
     /// The law of each step.
     laws: Vec<Vec<f64>>,
-    likeliest: Vec<StateId>,
-    /// The state visited most by walks of each length.
-    most_visited: Vec<StateId>,
+    /// How often walks of each length visit each state.
+    visits: Vec<Vec<f64>>,
     /// The likeliest walk of each length.
     walks: Walks,
 }
@@ -184,14 +184,13 @@ impl Alone {
         for t in 1..longest {
             laws.push(law.moved(&laws[t - 1]));
         }
-        let mut visits = vec![0.0; law.initial().len()];
-        let most_visited = laws.iter().map(|law| {
-            visits.iter_mut().zip(law).for_each(|(sum, p)| *sum += p);
-            largest(&visits)
+        let mut so_far = vec![0.0; law.initial().len()];
+        let visits = laws.iter().map(|law| {
+            so_far.iter_mut().zip(law).for_each(|(sum, p)| *sum += p);
+            so_far.clone()
         });
-        let most_visited = most_visited.collect();
-        let likeliest = laws.iter().map(|law| largest(law)).collect();
-        Self { likeliest, most_visited, walks: Walks::new(law, longest), laws }
+        let visits = visits.collect();
+        Self { visits, walks: Walks::new(law, longest), laws }
     }
 }
 
@@ -305,10 +304,12 @@ impl Attacker<'_> {
         let disclosed = usize::from(self.inference.start() == Start::First);
         for (t, &x) in real.iter().enumerate() {
             let marginal = &posterior.steps()[t];
+            let expected =
+                marginal.states().iter().copied().zip(marginal.probabilities().iter().copied());
             let right = Right {
-                attacker: is(marginal.likeliest().0, x),
-                chain_alone: is(self.alone.likeliest[t], x),
-                release: is(released[t], x),
+                attacker: credit(expected, |state| state == x),
+                chain_alone: credit(by_state(&self.alone.laws[t]), |state| state == x),
+                release: f64::from(u8::from(released[t] == x)),
             };
             seen.state.attacker += right.attacker;
             seen.state.chain_alone += right.chain_alone;
@@ -330,11 +331,12 @@ impl Attacker<'_> {
         }
         let [expected, in_release, in_truth] = &visits;
         let most = in_truth.iter().copied().fold(0.0, f64::max);
-        let most_visited = |guess: StateId| f64::from(u8::from(in_truth[guess.index()] == most));
+        let is_most = |state: StateId| in_truth[state.index()] == most;
+        let visits_alone = &self.alone.visits[real.len() - 1];
         seen.most_visited = Right {
-            attacker: most_visited(largest(expected)),
-            chain_alone: most_visited(self.alone.most_visited[real.len() - 1]),
-            release: most_visited(largest(in_release)),
+            attacker: credit(by_state(expected), is_most),
+            chain_alone: credit(by_state(visits_alone), is_most),
+            release: credit(by_state(in_release), is_most),
         };
         let likeliest = self.inference.likeliest_walk(posterior);
         seen.whole_walk = Right {
@@ -346,8 +348,21 @@ impl Attacker<'_> {
     }
 }
 
-fn is(guess: StateId, truth: StateId) -> f64 {
-    f64::from(u8::from(guess == truth))
+fn by_state(numbers: &[f64]) -> impl Iterator<Item = (StateId, f64)> + Clone {
+    numbers.iter().enumerate().map(|(state, &number)| (StateId::new(state), number))
+}
+
+/// How probable it is that one of the largest, taken at random, is right. What differs by rounding alone is alike.
+fn credit(
+    of: impl Iterator<Item = (StateId, f64)> + Clone,
+    right: impl Fn(StateId) -> bool,
+) -> f64 {
+    let largest = of.clone().map(|(_, number)| number).fold(0.0, f64::max);
+    let ties = of.filter(|(_, number)| *number >= largest * (1.0 - 1e-9));
+    let (ties, rights) = ties.fold((0.0, 0.0), |(ties, rights), (state, _)| {
+        (ties + 1.0, rights + f64::from(u8::from(right(state))))
+    });
+    rights / f64::max(ties, 1.0)
 }
 
 /// By what factor the odds of a state moved; nothing where the chain alone was sure of it.

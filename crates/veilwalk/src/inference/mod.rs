@@ -94,7 +94,7 @@ pub struct Inference {
 pub enum InferenceError {
     /// It was released in blocks.
     #[error(
-        "the release was made in blocks ({length}), and what such a release says about a single state cannot be \
+        "what a release in blocks ({length}) says about a single state cannot be \
          computed exactly: the normaliser of a block depends on all its real states together. A release of one \
          step at a time can be inferred from, and so can one with a lag"
     )]

@@ -132,6 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let chain = model.chain();
     let read = args.releases.iter().map(|release| released::read(release, &model));
     let read = read.collect::<Result<Vec<Released>>>()?;
+    args.refuse_twice(&read)?;
     let made = args.releases.iter().zip(&read);
     let inferences = made.map(|(release, read)| released::inference(release, read));
     let inferences = inferences.collect::<Result<Vec<Inference>>>()?;
@@ -164,6 +165,9 @@ impl Args {
             if self.format.is_some() {
                 bail!("--what chain writes a chain as every command reads it; leave out --format");
             }
+            if self.file().and_then(Path::extension).is_some_and(|end| end == "json") {
+                bail!("--what chain writes a table of moves; name a file that ends in .csv");
+            }
             if matches!(self.interval, Some(Level::Share(_))) {
                 bail!("a chain has no intervals; leave out --interval, or ask for --what moves");
             }
@@ -174,6 +178,22 @@ impl Args {
             Some(file) => args::settle_output(file, Written::Other, &inputs),
             None => Ok(()),
         }
+    }
+
+    /// The same release counts once, however often it is named.
+    fn refuse_twice(&self, read: &[Released]) -> Result<()> {
+        for (number, release) in read.iter().enumerate() {
+            let hash = |of: &Released| of.manifest.release.hash.clone();
+            let same = |other: &Released| hash(release) == hash(other);
+            if let Some(first) = read[..number].iter().position(same) {
+                bail!(
+                    "{}: this is the same release as {}, and would count twice; name it once",
+                    self.releases[number].display(),
+                    self.releases[first].display()
+                );
+            }
+        }
+        Ok(())
     }
 
     /// The file that is written, if it is one.
