@@ -152,6 +152,8 @@ impl Worker<'_> {
                 self.batch(request, reply);
             }
         }
+        // What could not be stored is lost with the process; there may be room by now.
+        let _ = self.engine.can_store();
     }
 
     /// Answers a request together with those that wait.

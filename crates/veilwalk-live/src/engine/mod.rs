@@ -2,9 +2,11 @@
 //!
 //! A batch is one transaction: everything is drawn, written and charged, then the disk is waited for once, and
 //! only then does anybody see an answer. If any of it fails, all of it is taken back: the store by its transaction, the
-//! walks in memory by forgetting them. What was drawn is lost, and nobody has seen it.
+//! walks in memory by forgetting them. What was drawn is [held](held) where there was no room for it, and is stored
+//! before anything else is drawn.
 
 mod batch;
+mod held;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 use veilwalk::{Mechanism, ReleaseId, Releaser, Source, Start};
 
+use self::held::{Held, Hindrance};
 use crate::cache::Cache;
 use crate::charging::Charging;
 use crate::figures::{Figures, Tally};
@@ -84,6 +87,8 @@ pub struct Engine {
     /// How many walks are open in the store.
     open: u64,
     clock: Box<dyn Fn() -> i64 + Send>,
+    /// What was drawn and is not stored yet.
+    held: Vec<Held>,
     /// What the disk holds is not known since then.
     broken: Option<StoreError>,
 }
@@ -127,8 +132,8 @@ impl Engine {
         let figures = Arc::new(Figures::default());
         figures.set_open(open);
         let (cache, clock) = (Cache::new(limits.cached_walks), Box::new(now));
-        let (charging, broken) = (None, None);
-        Ok(Self { releaser, store, cache, limits, charging, figures, open, clock, broken })
+        let (charging, held, broken) = (None, Vec::new(), None);
+        Ok(Self { releaser, store, cache, limits, charging, figures, open, clock, held, broken })
     }
 
     /// Charges every walk when it starts.
@@ -188,9 +193,9 @@ impl Engine {
         outcomes
     }
 
-    /// Whether the store can be written: by writing what is there.
+    /// Whether the store can be written: by writing what is held and what is there.
     pub(crate) fn can_store(&mut self) -> bool {
-        if self.broken.is_some() {
+        if self.store_held().is_err() {
             return false;
         }
         let written = self.store.begin().and_then(|()| self.store.rewrite());
@@ -210,8 +215,11 @@ impl Engine {
     /// If the store cannot be written.
     pub fn end_idle(&mut self) -> Result<u64, StoreError> {
         const MOST: u32 = 10_000;
-        if let Some(broken) = &self.broken {
-            return Err(broken.clone());
+        match self.store_held() {
+            Err(Hindrance::Store(error)) => return Err(error),
+            // What is held belongs to walks that are not idle; they are ended later.
+            Err(Hindrance::Ledger(_)) => return Ok(0),
+            Ok(()) => {}
         }
         let idle = i64::try_from(self.limits.idle.as_secs()).unwrap_or(i64::MAX);
         // Times are rounded down when they are kept.
@@ -230,7 +238,9 @@ impl Engine {
         };
         match work(self) {
             Ok(names) => {
-                names.iter().for_each(|name| self.cache.remove(name));
+                for name in &names {
+                    self.cache.remove(name);
+                }
                 let ended = names.len() as u64;
                 self.count(Tally { ended, ..Tally::default() });
                 Ok(ended)
@@ -256,6 +266,12 @@ impl Engine {
         self.open = (self.open + tally.started).saturating_sub(tally.ended);
         self.figures.add(tally);
         self.figures.set_open(self.open);
+    }
+
+    /// The time that walks get which are used now.
+    fn seen(&self) -> i64 {
+        let now = (self.clock)();
+        now - now.rem_euclid(self.grain())
     }
 
     /// Times are kept to a sixteenth of the idle time: then most steps change no index.

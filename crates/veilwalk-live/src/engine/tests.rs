@@ -7,7 +7,9 @@ use std::time::Duration;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Rational, Start, StateId};
 use veilwalk_ledger::{Ledger, Limit};
 
-use crate::{Charging, Done, Engine, Limits, Live, OpenError, Refusal, Request, Trouble};
+use crate::{
+    Ask, Charging, Done, Engine, Limits, Live, OpenError, Refusal, Request, Step, Trouble,
+};
 
 fn mechanism_on(chain: Chain, epsilon: &str) -> Arc<Mechanism> {
     let model = Arc::new(Model::new(chain).unwrap());
@@ -55,11 +57,50 @@ fn a_full_disk_releases_nothing_and_goes_on_when_there_is_room() {
     assert_eq!(engine.figures().released(), answered + 1);
     assert_eq!(engine.figures().open(), answered + 1);
     engine.store.set_pragma("max_page_count", 1_000_000);
-    // It was not begun, so that nothing of it is replayed.
-    let name = format!("{walks} {}", "x".repeat(200));
-    assert!(!step(&mut engine, &name, 0).unwrap().1);
+    // If it was drawn, that is its answer.
+    let (name, drawn) = (format!("{walks} {}", "x".repeat(200)), !engine.held.is_empty());
+    assert_eq!(step(&mut engine, &name, 0).unwrap().1, drawn);
+    assert_eq!(engine.figures().open(), answered + 2);
     assert_eq!(step(&mut engine, "a", 0).unwrap(), (first, true));
     assert!(!step(&mut engine, "a", 1).unwrap().1);
+}
+
+#[test]
+fn what_was_drawn_and_did_not_fit_is_what_is_stored_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let mechanism = mechanism_on(Chain::credit(), "1");
+    let limits = Limits { kept_answers: 1 << 20, ..Limits::default() };
+    let mut engine = Engine::open(folder.path(), mechanism, Start::Private, limits).unwrap();
+    step(&mut engine, "a", 0).unwrap();
+    engine.store.set_pragma("max_page_count", engine.store.pages());
+    let steps = |name: &str, from: u64, to: u64, real: usize| {
+        let step = |number| Step { number, real: Ok(StateId::new(real)) };
+        let ask = Ask::Steps((from..to).map(step).collect());
+        Request { walk: name.parse().unwrap(), person: None, ask }
+    };
+    // Also where the walk is new, and where it ends in the same batch.
+    let end = Request::end(&"a".parse().unwrap());
+    let batch = [steps("a", 1, 40, 3), end, steps("b", 0, 20_000, 3)];
+    for outcome in engine.answer_all(&batch) {
+        assert_eq!(trouble(outcome.unwrap_err()), Trouble::Full);
+    }
+    let held: Vec<Vec<StateId>> =
+        engine.held.iter().map(|h| h.answers.iter().map(|a| a.state).collect()).collect();
+    assert!(held.len() == 2 && held[0].len() == 39 && held[1].len() > 100);
+    // Nothing else is drawn before, and what is held stays the same.
+    assert_eq!(trouble(step(&mut engine, "c", 0).unwrap_err()), Trouble::Full);
+    assert!(!engine.can_store() && engine.end_idle().is_err());
+    assert_eq!((engine.held.len(), engine.figures().released()), (2, 1));
+    engine.store.set_pragma("max_page_count", 1_000_000);
+    for (name, from, held) in [("a", 1, &held[0]), ("b", 0, &held[1])] {
+        let to = from + held.len() as u64;
+        let outcome = engine.answer(steps(name, from, to + 1, 6)).unwrap();
+        let Done::Answered(mut answers) = outcome else { panic!("{outcome:?}") };
+        assert!(!answers.pop().unwrap().replayed, "the walk goes on after it");
+        assert!(answers.iter().all(|answer| answer.replayed));
+        assert!(answers.iter().map(|answer| &answer.state).eq(held));
+    }
+    assert_eq!(engine.figures().open(), 2);
 }
 
 #[test]
