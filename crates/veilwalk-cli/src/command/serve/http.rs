@@ -104,6 +104,11 @@ impl App {
         self.draining.store(true, Ordering::Relaxed);
     }
 
+    /// Whether no request can be answered any more.
+    pub(super) fn engine_has_stopped(&self) -> bool {
+        self.live.has_stopped()
+    }
+
     /// Hands a request to the engine, and waits for its outcome.
     async fn ask(&self, request: live::Request) -> Result<Done, Refusal> {
         let (sender, outcome) = oneshot::channel();
