@@ -87,6 +87,19 @@ pub enum Trouble {
         /// What was given.
         now: String,
     },
+    /// Walks that are open were charged elsewhere.
+    #[error(
+        "{open} of its walks are open and were started with {before}, and this is {now}: they would go on without \
+         being charged there. Give what it had before until these walks are over, or take another directory"
+    )]
+    OtherLedger {
+        /// How many walks are open.
+        open: u64,
+        /// What they were started with.
+        before: String,
+        /// What was given.
+        now: String,
+    },
     /// Not one of ours.
     #[error("this is not a store of live walks; take another directory")]
     NotAStore,
@@ -176,6 +189,19 @@ impl Store {
         let count = "SELECT count(*) FROM walk WHERE seen IS NOT NULL";
         let count = self.connection.query_row(count, (), |row| row.get(0));
         count.map(unsigned).map_err(|error| trouble(&error))
+    }
+
+    /// What walks are charged to, if that was kept.
+    pub(crate) fn ledger(&self) -> Result<Option<String>, Trouble> {
+        let query = "SELECT value FROM about WHERE name = 'ledger'";
+        let found = self.connection.query_row(query, (), |row| row.get::<_, Vec<u8>>(0)).optional();
+        let found = found.map_err(|error| trouble(&error))?;
+        Ok(found.map(|value| String::from_utf8_lossy(&value).into_owned()))
+    }
+
+    pub(crate) fn keep_ledger(&self, ledger: &str) -> Result<(), Trouble> {
+        let insert = "INSERT OR REPLACE INTO about VALUES ('ledger', ?1)";
+        self.change(insert, params![ledger.as_bytes()])
     }
 
     pub(crate) fn find(&self, name: &WalkName) -> Result<Option<Found>, Trouble> {

@@ -62,6 +62,9 @@ impl Engine {
         if let Some(broken) = &self.broken {
             return requests.iter().map(|_| Err(broken.clone().into())).collect();
         }
+        if let Err(error) = self.settle_ledger() {
+            return requests.iter().map(|_| Err(error.clone().into())).collect();
+        }
         if let Err(hindrance) = self.store_held() {
             return requests.iter().map(|_| Err(hindrance.clone().into())).collect();
         }

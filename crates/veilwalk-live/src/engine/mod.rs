@@ -76,6 +76,13 @@ pub enum OpenError {
     Release(#[from] veilwalk::session::OpenError),
 }
 
+/// Whether the ledger is the one that open walks were charged to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    Yes,
+    NotYet,
+}
+
 /// Releases live walks.
 pub struct Engine {
     releaser: Releaser,
@@ -87,6 +94,7 @@ pub struct Engine {
     /// How many walks are open in the store.
     open: u64,
     clock: Box<dyn Fn() -> i64 + Send>,
+    settled: Settled,
     /// What was drawn and is not stored yet.
     held: Vec<Held>,
     /// What the disk holds is not known since then.
@@ -132,14 +140,55 @@ impl Engine {
         let figures = Arc::new(Figures::default());
         figures.set_open(open);
         let (cache, clock) = (Cache::new(limits.cached_walks), Box::new(now));
-        let (charging, held, broken) = (None, Vec::new(), None);
-        Ok(Self { releaser, store, cache, limits, charging, figures, open, clock, held, broken })
+        let (charging, settled, held, broken) = (None, Settled::NotYet, Vec::new(), None);
+        Ok(Self {
+            releaser,
+            store,
+            cache,
+            limits,
+            charging,
+            figures,
+            open,
+            clock,
+            settled,
+            held,
+            broken,
+        })
     }
 
     /// Charges every walk when it starts.
     #[must_use]
     pub fn charging(self, charging: Charging) -> Self {
-        Self { charging: Some(charging), ..self }
+        Self { charging: Some(charging), settled: Settled::NotYet, ..self }
+    }
+
+    /// Looks whether walks that are open were started with this ledger, or without one like now, and keeps which it
+    /// is. The first request does this too; a service does it before it starts.
+    ///
+    /// # Errors
+    ///
+    /// If walks are open that were charged elsewhere, or the store cannot be used.
+    pub fn settle_ledger(&mut self) -> Result<(), StoreError> {
+        if self.settled == Settled::Yes {
+            return Ok(());
+        }
+        let settle = || {
+            const NONE: &str = "no ledger";
+            let now = self.charging.as_ref();
+            let now = now.map_or(NONE.to_owned(), |now| format!("the ledger {}", now.place()));
+            let before = self.store.ledger()?;
+            if before.as_ref() == Some(&now) {
+                return Ok(());
+            }
+            if self.open > 0 {
+                let before = before.unwrap_or_else(|| NONE.to_owned());
+                return Err(Trouble::OtherLedger { open: self.open, before, now });
+            }
+            self.store.keep_ledger(&now)
+        };
+        settle().map_err(|trouble| self.store.named(trouble))?;
+        self.settled = Settled::Yes;
+        Ok(())
     }
 
     /// Takes the time, in seconds since the beginning of 1970, from here instead of the clock.

@@ -238,6 +238,35 @@ fn a_walk_is_charged_once_when_it_starts() {
 }
 
 #[test]
+fn walks_that_are_open_stay_with_their_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |ledger: Option<&str>| {
+        let engine = engine(folder.path());
+        let Some(ledger) = ledger else { return engine };
+        let ledger = Ledger::open(folder.path().join(ledger)).unwrap();
+        let (mechanism, id) = (engine.mechanism().clone(), engine.release_id());
+        let charging = Charging::new(ledger, &mechanism, Start::Private, id, None).unwrap();
+        engine.charging(charging)
+    };
+    let cases = [(None, Some("one")), (Some("one"), Some("two")), (Some("two"), None)];
+    for (walk, (before, other)) in ["a", "b", "c"].into_iter().zip(cases) {
+        let (state, _) = step(&mut with(before), walk, 0).unwrap();
+        let mut refused = with(other);
+        let error = refused.settle_ledger().unwrap_err();
+        assert!(matches!(error.trouble, Trouble::OtherLedger { open: 1, .. }), "{error}");
+        assert_eq!(trouble(step(&mut refused, walk, 1).unwrap_err()), error.trouble);
+        drop(refused);
+        let mut engine = with(before);
+        engine.settle_ledger().unwrap();
+        assert_eq!(step(&mut engine, walk, 0).unwrap(), (state, true));
+        engine.answer(Request::end(&walk.parse().unwrap())).unwrap();
+        drop(engine);
+        // Once none is open, another may be taken.
+        with(other).settle_ledger().unwrap();
+    }
+}
+
+#[test]
 fn memory_holds_so_many_walks_and_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let mechanism = mechanism_on(Chain::credit(), "1");
@@ -276,6 +305,17 @@ fn callers_of_all_threads_are_answered_and_a_stop_answers_what_waits() {
     assert!(!live.is_ready());
     let late = Request::step(&"late".parse().unwrap(), 0, Ok(StateId::new(1)));
     assert!(matches!(live.ask(late, |_| ()), Err(Refusal::Stopping)));
+}
+
+#[test]
+fn a_panic_on_the_engines_thread_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (live, running) = Live::start(engine(folder.path()), 10).unwrap();
+    assert!(live.is_ready() && !live.has_stopped());
+    let request = Request::step(&"a".parse().unwrap(), 0, Ok(StateId::new(1)));
+    live.ask(request, |_| panic!("for the test")).unwrap();
+    assert!(running.join().is_err());
+    assert!(!live.is_ready() && live.has_stopped());
 }
 
 #[test]
