@@ -152,6 +152,7 @@ impl Store {
         let path = folder.join(FILE);
         let named = |trouble| StoreError { path: path.display().to_string().into(), trouble };
         make_folder(folder).map_err(|error| named(Trouble::Failed(error.to_string())))?;
+        make_file(&path).map_err(|error| named(Trouble::Failed(error.to_string())))?;
         let connection = connect(&path).map_err(|error| named(trouble(&error)))?;
         let release_id = settle(&connection, identity).map_err(named)?;
         Ok(Self { connection, path, release_id })
@@ -347,6 +348,18 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     // Where a folder cannot be synced, as on Windows, it need not be.
     fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).ok();
     Ok(())
+}
+
+/// A file that only its owner reads, also in a folder that was there. Its log gets the same mode from SQLite.
+fn make_file(path: &Path) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {

@@ -189,6 +189,22 @@ fn another_file_is_left_alone() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 
+#[cfg(unix)]
+#[test]
+fn only_the_owner_reads_the_store() {
+    use std::os::unix::fs::PermissionsExt;
+    // The folder is there already, and others read it.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let mut engine = engine(folder.path());
+    step(&mut engine, "a", 0).unwrap();
+    let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(Result::unwrap).collect();
+    assert!(files.len() >= 2, "the file and its log");
+    for file in files {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
+}
+
 #[test]
 fn a_walk_is_charged_once_when_it_starts() {
     let folder = tempfile::tempdir().unwrap();
