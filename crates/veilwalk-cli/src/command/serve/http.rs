@@ -181,6 +181,10 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
 async fn delete_walk(State(app): Shared, walk: Named) -> Response {
     let walk = match name(walk) {
         Ok(walk) => walk,
+        Err(Refusal::UnknownState { number, unknown }) => {
+            let unknown = chain.unknown(&unknown.label);
+            refusal(&Refusal::UnknownState { number, unknown })
+        }
         Err(error) => return refused(StatusCode::BAD_REQUEST, "name", &error),
     };
     match app.ask(live::Request::end(&walk)).await {
