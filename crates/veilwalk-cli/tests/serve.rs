@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 /// The labels of the credit chain, some of them.
 const RATINGS: [&str; 6] = ["Aaa", "A", "Baa", "B", "Caa", "Ca/C"];
 
+const JSON: &str = "Content-Type: application/json\r\n";
+
 /// A server that runs, on a port of its own.
 struct Server {
     child: Child,
@@ -83,9 +85,11 @@ impl Server {
         let mut connection = TcpStream::connect(self.address)?;
         connection.set_read_timeout(Some(Duration::from_secs(30)))?;
         let length = body.len();
+        let kind = if headers.contains("Content-Type") { "" } else { JSON };
+        let host = if headers.contains("Host") { "" } else { "Host: localhost\r\n" };
         write!(
             connection,
-            "{line} HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
+            "{line} HTTP/1.1\r\n{host}Connection: close\r\nContent-Length: {length}\r\n{kind}{headers}\r\n{body}"
         )?;
         read_answer(&mut connection)
     }
@@ -215,6 +219,32 @@ fn what_is_refused_says_why_by_a_status_and_in_words() {
 }
 
 #[test]
+fn a_web_page_of_elsewhere_cannot_post_steps() {
+    let folder = Folder::new();
+    let server = Server::start(&folder, &[]);
+    let body = r#"{"step": 0, "state": "Caa"}"#;
+    let post = |headers: &str| server.try_ask("POST /v1/walks/a/steps", headers, body).unwrap();
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""] {
+        let answer = post(&format!("Content-Type: {kind}\r\n"));
+        assert_eq!(answer.code(), (415, "content-type".to_owned()), "{kind}");
+    }
+    for host in ["evil.example", "evil.example:8700", "localhost.evil.example", "192.0.2.1", ""] {
+        let host = format!("Host: {host}\r\n");
+        assert_eq!(post(&host).code(), (421, "host".to_owned()), "{host}");
+        for line in ["DELETE /v1/walks/a", "GET /metrics"] {
+            let answer = server.try_ask(line, &host, "").unwrap();
+            assert_eq!(answer.code(), (421, "host".to_owned()), "{host}");
+        }
+    }
+    // None of these took the step.
+    assert_eq!(post("Content-Type: Application/JSON; charset=utf-8\r\n").json()["replayed"], false);
+    for host in ["localhost", "LOCALHOST:8700", "127.0.0.1:8700", "127.9.9.9", "[::1]:8700"] {
+        assert_eq!(post(&format!("Host: {host}\r\n")).status, 200, "{host}");
+    }
+    server.stop();
+}
+
+#[test]
 fn what_cannot_be_served_is_refused_before_anything_is_made() {
     let folder = Folder::new();
     let serve = |more: &[&str], words: &[&str]| {
@@ -281,7 +311,7 @@ fn a_request_that_is_under_way_is_answered_when_the_service_stops() {
     let mut connection = TcpStream::connect(server.address).unwrap();
     write!(
         connection,
-        "POST /v1/walks/a/steps HTTP/1.1\r\nHost: t\r\nContent-Length: {}\r\n\r\n{}",
+        "POST /v1/walks/a/steps HTTP/1.1\r\nHost: [::1]:1\r\n{JSON}Content-Length: {}\r\n\r\n{}",
         body.len(),
         &body[..9]
     )
@@ -301,7 +331,7 @@ fn a_request_that_is_under_way_is_answered_when_the_service_stops() {
     // One that never becomes complete is cut off.
     let mut connection = TcpStream::connect(server.address).unwrap();
     connection
-        .write_all(b"POST /v1/walks/a/steps HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\n{")
+        .write_all(b"POST /v1/walks/a/steps HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{")
         .unwrap();
     thread::sleep(Duration::from_millis(200));
     let log = server.stop();

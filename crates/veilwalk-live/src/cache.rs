@@ -46,9 +46,9 @@ impl Cache {
         self.young.entry(name).insert_entry(cached).into_mut()
     }
 
-    pub(crate) fn remove(&mut self, name: &WalkName) {
-        self.young.remove(name);
-        self.old.remove(name);
+    pub(crate) fn remove(&mut self, name: &WalkName) -> Option<Cached> {
+        let old = self.old.remove(name);
+        self.young.remove(name).or(old)
     }
 
     /// Makes room, between batches: a walk that was changed stays until it is written.

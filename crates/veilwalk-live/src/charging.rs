@@ -6,6 +6,7 @@
 //! of this store, and of no other. What makes the attempts one release is not the digest but the store, which
 //! releases each step once.
 
+use std::fs;
 use std::sync::Arc;
 
 use veilwalk::{Mechanism, ReleaseId, Start};
@@ -20,6 +21,7 @@ pub struct Charging {
     ledger: Ledger,
     terms: Terms,
     limit: Option<Limit>,
+    place: String,
 }
 
 impl Charging {
@@ -34,7 +36,14 @@ impl Charging {
         limit: Option<Limit>,
     ) -> Option<Self> {
         let terms = Terms::of_release(mechanism, start, release_id.to_bytes())?;
-        Some(Self { ledger, terms, limit })
+        let place = fs::canonicalize(ledger.name())
+            .map_or_else(|_| ledger.name().to_owned(), |path| path.display().to_string());
+        Some(Self { ledger, terms, limit, place })
+    }
+
+    /// Where the ledger is, wherever it is named from.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
     }
 
     /// Charges walks that start, all or none of them.

@@ -42,10 +42,14 @@
 //! # Privacy
 //!
 //! A released step is drawn with the operating system's randomness, by the same
-//! [`Releaser`](veilwalk::Releaser) that releases files, and each (walk, number) is drawn and shown at most once. (A
-//! step that was drawn but could not be stored is drawn anew: nobody has seen the first one.) So
-//! all that is ever sent out of a walk is one release of that walk, and the mechanism's guarantee is the
-//! whole guarantee.
+//! [`Releaser`](veilwalk::Releaser) that releases files, and each (walk, number) is shown at most once. What
+//! was drawn and finds no room on the disk is kept in memory, and stored before anything else is drawn. So all that is
+//! ever sent out of a walk is one release of that walk, and the mechanism's guarantee is the whole guarantee.
+//!
+//! A step is drawn anew in two cases, and nobody has seen the first draw then. One is that the process ends, or the
+//! disk fails in a way that needs a restart, before the answer is stored. Where a full disk comes before that, whether
+//! the first draw fitted may show. The other is that a ledger refuses a walk of the same batch, which does not
+//! depend on what was drawn.
 //!
 //! Real states are never stored, and no refusal or figure depends on which of the chain's states came
 //! in. What is stored is released states, and what anybody can infer from them. That makes mechanisms

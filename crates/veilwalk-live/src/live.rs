@@ -40,6 +40,17 @@ pub struct Live {
 struct Shared {
     figures: Arc<Figures>,
     ready: AtomicBool,
+    stopped: AtomicBool,
+}
+
+/// Says that the engine's thread is over, however it ends.
+struct TellsEnd<'a>(&'a Shared);
+
+impl Drop for TellsEnd<'_> {
+    fn drop(&mut self) {
+        self.0.ready.store(false, Ordering::Relaxed);
+        self.0.stopped.store(true, Ordering::Release);
+    }
 }
 
 /// The engine's thread.
@@ -55,12 +66,16 @@ impl Live {
     pub fn start(engine: Engine, most_waiting: usize) -> io::Result<(Self, Running)> {
         let (sender, receiver) = sync_channel(most_waiting.max(1));
         let figures = engine.figures().clone();
-        let shared = Arc::new(Shared { figures, ready: AtomicBool::new(true) });
+        let shared = Arc::new(Shared {
+            figures,
+            ready: AtomicBool::new(true),
+            stopped: AtomicBool::new(false),
+        });
         let told = shared.clone();
         let thread = thread::Builder::new().name("veilwalk live".to_owned());
         let thread = thread.spawn(move || {
+            let _tells_end = TellsEnd(&told);
             Worker { engine, receiver, shared: &told }.run();
-            told.ready.store(false, Ordering::Relaxed);
         })?;
         Ok((Self { sender, shared }, Running(thread)))
     }
@@ -96,6 +111,12 @@ impl Live {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.shared.ready.load(Ordering::Relaxed)
+    }
+
+    /// Whether the engine's thread is over, in good order or not.
+    #[must_use]
+    pub fn has_stopped(&self) -> bool {
+        self.shared.stopped.load(Ordering::Acquire)
     }
 
     /// Answers what waits, and takes no more.
@@ -152,6 +173,8 @@ impl Worker<'_> {
                 self.batch(request, reply);
             }
         }
+        // What could not be stored is lost with the process; there may be room by now.
+        let _ = self.engine.can_store();
     }
 
     /// Answers a request together with those that wait.

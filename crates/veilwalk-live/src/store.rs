@@ -87,6 +87,19 @@ pub enum Trouble {
         /// What was given.
         now: String,
     },
+    /// Walks that are open were charged elsewhere.
+    #[error(
+        "{open} of its walks are open and were started with {before}, and this is {now}: they would go on without \
+         being charged there. Give what it had before until these walks are over, or take another directory"
+    )]
+    OtherLedger {
+        /// How many walks are open.
+        open: u64,
+        /// What they were started with.
+        before: String,
+        /// What was given.
+        now: String,
+    },
     /// Not one of ours.
     #[error("this is not a store of live walks; take another directory")]
     NotAStore,
@@ -139,6 +152,7 @@ impl Store {
         let path = folder.join(FILE);
         let named = |trouble| StoreError { path: path.display().to_string().into(), trouble };
         make_folder(folder).map_err(|error| named(Trouble::Failed(error.to_string())))?;
+        make_file(&path).map_err(|error| named(Trouble::Failed(error.to_string())))?;
         let connection = connect(&path).map_err(|error| named(trouble(&error)))?;
         let release_id = settle(&connection, identity).map_err(named)?;
         Ok(Self { connection, path, release_id })
@@ -176,6 +190,19 @@ impl Store {
         let count = "SELECT count(*) FROM walk WHERE seen IS NOT NULL";
         let count = self.connection.query_row(count, (), |row| row.get(0));
         count.map(unsigned).map_err(|error| trouble(&error))
+    }
+
+    /// What walks are charged to, if that was kept.
+    pub(crate) fn ledger(&self) -> Result<Option<String>, Trouble> {
+        let query = "SELECT value FROM about WHERE name = 'ledger'";
+        let found = self.connection.query_row(query, (), |row| row.get::<_, Vec<u8>>(0)).optional();
+        let found = found.map_err(|error| trouble(&error))?;
+        Ok(found.map(|value| String::from_utf8_lossy(&value).into_owned()))
+    }
+
+    pub(crate) fn keep_ledger(&self, ledger: &str) -> Result<(), Trouble> {
+        let insert = "INSERT OR REPLACE INTO about VALUES ('ledger', ?1)";
+        self.change(insert, params![ledger.as_bytes()])
     }
 
     pub(crate) fn find(&self, name: &WalkName) -> Result<Option<Found>, Trouble> {
@@ -321,6 +348,18 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     // Where a folder cannot be synced, as on Windows, it need not be.
     fs::File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).ok();
     Ok(())
+}
+
+/// A file that only its owner reads, also in a folder that was there. Its log gets the same mode from SQLite.
+fn make_file(path: &Path) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {

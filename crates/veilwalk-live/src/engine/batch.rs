@@ -24,13 +24,17 @@ enum Charged {
 }
 
 /// What a batch has done so far.
-struct Batch<'a> {
+pub(super) struct Batch<'a> {
     charged: Charged,
     /// The time that walks get which are used in it.
     seen: i64,
     tally: Tally,
     changed: Vec<&'a WalkName>,
-    new: Vec<NewWalk<'a>>,
+    pub(super) new: Vec<NewWalk<'a>>,
+    /// What was drawn, in its order.
+    pub(super) drawn: Vec<(&'a WalkName, Answer)>,
+    /// Walks in memory that were ended.
+    pub(super) over: Vec<(&'a WalkName, Cached)>,
     /// The ledger cannot be used, and has been waited for once.
     no_ledger: Option<Arc<LedgerError>>,
 }
@@ -58,6 +62,12 @@ impl Engine {
         if let Some(broken) = &self.broken {
             return requests.iter().map(|_| Err(broken.clone().into())).collect();
         }
+        if let Err(error) = self.settle_ledger() {
+            return requests.iter().map(|_| Err(error.clone().into())).collect();
+        }
+        if let Err(hindrance) = self.store_held() {
+            return requests.iter().map(|_| Err(hindrance.clone().into())).collect();
+        }
         let outcomes = match self.attempt(requests, Charged::Together) {
             Err(Abort::Charge) => self.attempt(requests, Charged::OneByOne),
             outcomes => outcomes,
@@ -79,10 +89,9 @@ impl Engine {
         requests: &[Request],
         charged: Charged,
     ) -> Result<Vec<Result<Done, Refusal>>, Abort> {
-        let now = (self.clock)();
-        let seen = now - now.rem_euclid(self.grain());
-        let (tally, changed, new) = (Tally::default(), Vec::new(), Vec::new());
-        let mut batch = Batch { charged, seen, tally, changed, new, no_ledger: None };
+        let (seen, tally) = (self.seen(), Tally::default());
+        let (changed, new, drawn, over) = Default::default();
+        let mut batch = Batch { charged, seen, tally, changed, new, drawn, over, no_ledger: None };
         match self.work(requests, &mut batch) {
             Ok(outcomes) => {
                 self.count(batch.tally);
@@ -90,7 +99,14 @@ impl Engine {
                 Ok(outcomes)
             }
             Err(abort) => {
-                batch.changed.iter().for_each(|name| self.cache.remove(name));
+                if let Abort::Store(Trouble::Full | Trouble::ReadOnly | Trouble::InUse) = &abort
+                    && let Err(trouble) = self.hold(&batch)
+                {
+                    self.broken = Some(self.store.named(trouble));
+                }
+                for name in &batch.changed {
+                    self.cache.remove(name);
+                }
                 match &abort {
                     Abort::Store(trouble) => self.take_back(trouble),
                     Abort::Charge | Abort::Draw(_) => {
@@ -226,12 +242,13 @@ impl Engine {
                 );
             };
             let observed = out.observed.first().copied();
+            let answer = Answer { number, state, observed, replayed: false };
+            batch.drawn.push((name, answer));
             store.keep_answer(cached.row, number, state, observed)?;
             if let Some(old) = number.checked_sub(limits.kept_answers) {
                 store.forget_answer(cached.row, old)?;
             }
             cached.steps += 1;
-            let answer = Answer { number, state, observed, replayed: false };
             drawn.push(answer);
             answers.push(answer);
             batch.tally.released += 1;
@@ -277,7 +294,7 @@ impl Engine {
             Err(steps) => Ok(Done::Ended { steps }),
             Ok(Some((row, steps))) => {
                 batch.changed.push(name);
-                self.cache.remove(name);
+                batch.over.extend(self.cache.remove(name).map(|cached| (name, cached)));
                 self.store.end_walk(row, steps)?;
                 batch.tally.ended += 1;
                 Ok(Done::Ended { steps })

@@ -2,9 +2,11 @@
 //!
 //! A batch is one transaction: everything is drawn, written and charged, then the disk is waited for once, and
 //! only then does anybody see an answer. If any of it fails, all of it is taken back: the store by its transaction, the
-//! walks in memory by forgetting them. What was drawn is lost, and nobody has seen it.
+//! walks in memory by forgetting them. What was drawn is [held](held) where there was no room for it, and is stored
+//! before anything else is drawn.
 
 mod batch;
+mod held;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 use veilwalk::{Mechanism, ReleaseId, Releaser, Source, Start};
 
+use self::held::{Held, Hindrance};
 use crate::cache::Cache;
 use crate::charging::Charging;
 use crate::figures::{Figures, Tally};
@@ -73,6 +76,13 @@ pub enum OpenError {
     Release(#[from] veilwalk::session::OpenError),
 }
 
+/// Whether the ledger is the one that open walks were charged to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    Yes,
+    NotYet,
+}
+
 /// Releases live walks.
 pub struct Engine {
     releaser: Releaser,
@@ -84,6 +94,9 @@ pub struct Engine {
     /// How many walks are open in the store.
     open: u64,
     clock: Box<dyn Fn() -> i64 + Send>,
+    settled: Settled,
+    /// What was drawn and is not stored yet.
+    held: Vec<Held>,
     /// What the disk holds is not known since then.
     broken: Option<StoreError>,
 }
@@ -127,14 +140,55 @@ impl Engine {
         let figures = Arc::new(Figures::default());
         figures.set_open(open);
         let (cache, clock) = (Cache::new(limits.cached_walks), Box::new(now));
-        let (charging, broken) = (None, None);
-        Ok(Self { releaser, store, cache, limits, charging, figures, open, clock, broken })
+        let (charging, settled, held, broken) = (None, Settled::NotYet, Vec::new(), None);
+        Ok(Self {
+            releaser,
+            store,
+            cache,
+            limits,
+            charging,
+            figures,
+            open,
+            clock,
+            settled,
+            held,
+            broken,
+        })
     }
 
     /// Charges every walk when it starts.
     #[must_use]
     pub fn charging(self, charging: Charging) -> Self {
-        Self { charging: Some(charging), ..self }
+        Self { charging: Some(charging), settled: Settled::NotYet, ..self }
+    }
+
+    /// Looks whether walks that are open were started with this ledger, or without one like now, and keeps which it
+    /// is. The first request does this too; a service does it before it starts.
+    ///
+    /// # Errors
+    ///
+    /// If walks are open that were charged elsewhere, or the store cannot be used.
+    pub fn settle_ledger(&mut self) -> Result<(), StoreError> {
+        if self.settled == Settled::Yes {
+            return Ok(());
+        }
+        let settle = || {
+            const NONE: &str = "no ledger";
+            let now = self.charging.as_ref();
+            let now = now.map_or(NONE.to_owned(), |now| format!("the ledger {}", now.place()));
+            let before = self.store.ledger()?;
+            if before.as_ref() == Some(&now) {
+                return Ok(());
+            }
+            if self.open > 0 {
+                let before = before.unwrap_or_else(|| NONE.to_owned());
+                return Err(Trouble::OtherLedger { open: self.open, before, now });
+            }
+            self.store.keep_ledger(&now)
+        };
+        settle().map_err(|trouble| self.store.named(trouble))?;
+        self.settled = Settled::Yes;
+        Ok(())
     }
 
     /// Takes the time, in seconds since the beginning of 1970, from here instead of the clock.
@@ -188,9 +242,9 @@ impl Engine {
         outcomes
     }
 
-    /// Whether the store can be written: by writing what is there.
+    /// Whether the store can be written: by writing what is held and what is there.
     pub(crate) fn can_store(&mut self) -> bool {
-        if self.broken.is_some() {
+        if self.store_held().is_err() {
             return false;
         }
         let written = self.store.begin().and_then(|()| self.store.rewrite());
@@ -210,8 +264,11 @@ impl Engine {
     /// If the store cannot be written.
     pub fn end_idle(&mut self) -> Result<u64, StoreError> {
         const MOST: u32 = 10_000;
-        if let Some(broken) = &self.broken {
-            return Err(broken.clone());
+        match self.store_held() {
+            Err(Hindrance::Store(error)) => return Err(error),
+            // What is held belongs to walks that are not idle; they are ended later.
+            Err(Hindrance::Ledger(_)) => return Ok(0),
+            Ok(()) => {}
         }
         let idle = i64::try_from(self.limits.idle.as_secs()).unwrap_or(i64::MAX);
         // Times are rounded down when they are kept.
@@ -230,7 +287,9 @@ impl Engine {
         };
         match work(self) {
             Ok(names) => {
-                names.iter().for_each(|name| self.cache.remove(name));
+                for name in &names {
+                    self.cache.remove(name);
+                }
                 let ended = names.len() as u64;
                 self.count(Tally { ended, ..Tally::default() });
                 Ok(ended)
@@ -256,6 +315,12 @@ impl Engine {
         self.open = (self.open + tally.started).saturating_sub(tally.ended);
         self.figures.add(tally);
         self.figures.set_open(self.open);
+    }
+
+    /// The time that walks get which are used now.
+    fn seen(&self) -> i64 {
+        let now = (self.clock)();
+        now - now.rem_euclid(self.grain())
     }
 
     /// Times are kept to a sixteenth of the idle time: then most steps change no index.

@@ -7,7 +7,9 @@ use std::time::Duration;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Rational, Start, StateId};
 use veilwalk_ledger::{Ledger, Limit};
 
-use crate::{Charging, Done, Engine, Limits, Live, OpenError, Refusal, Request, Trouble};
+use crate::{
+    Ask, Charging, Done, Engine, Limits, Live, OpenError, Refusal, Request, Step, Trouble,
+};
 
 fn mechanism_on(chain: Chain, epsilon: &str) -> Arc<Mechanism> {
     let model = Arc::new(Model::new(chain).unwrap());
@@ -55,11 +57,50 @@ fn a_full_disk_releases_nothing_and_goes_on_when_there_is_room() {
     assert_eq!(engine.figures().released(), answered + 1);
     assert_eq!(engine.figures().open(), answered + 1);
     engine.store.set_pragma("max_page_count", 1_000_000);
-    // It was not begun, so that nothing of it is replayed.
-    let name = format!("{walks} {}", "x".repeat(200));
-    assert!(!step(&mut engine, &name, 0).unwrap().1);
+    // If it was drawn, that is its answer.
+    let (name, drawn) = (format!("{walks} {}", "x".repeat(200)), !engine.held.is_empty());
+    assert_eq!(step(&mut engine, &name, 0).unwrap().1, drawn);
+    assert_eq!(engine.figures().open(), answered + 2);
     assert_eq!(step(&mut engine, "a", 0).unwrap(), (first, true));
     assert!(!step(&mut engine, "a", 1).unwrap().1);
+}
+
+#[test]
+fn what_was_drawn_and_did_not_fit_is_what_is_stored_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let mechanism = mechanism_on(Chain::credit(), "1");
+    let limits = Limits { kept_answers: 1 << 20, ..Limits::default() };
+    let mut engine = Engine::open(folder.path(), mechanism, Start::Private, limits).unwrap();
+    step(&mut engine, "a", 0).unwrap();
+    engine.store.set_pragma("max_page_count", engine.store.pages());
+    let steps = |name: &str, from: u64, to: u64, real: usize| {
+        let step = |number| Step { number, real: Ok(StateId::new(real)) };
+        let ask = Ask::Steps((from..to).map(step).collect());
+        Request { walk: name.parse().unwrap(), person: None, ask }
+    };
+    // Also where the walk is new, and where it ends in the same batch.
+    let end = Request::end(&"a".parse().unwrap());
+    let batch = [steps("a", 1, 40, 3), end, steps("b", 0, 20_000, 3)];
+    for outcome in engine.answer_all(&batch) {
+        assert_eq!(trouble(outcome.unwrap_err()), Trouble::Full);
+    }
+    let held: Vec<Vec<StateId>> =
+        engine.held.iter().map(|h| h.answers.iter().map(|a| a.state).collect()).collect();
+    assert!(held.len() == 2 && held[0].len() == 39 && held[1].len() > 100);
+    // Nothing else is drawn before, and what is held stays the same.
+    assert_eq!(trouble(step(&mut engine, "c", 0).unwrap_err()), Trouble::Full);
+    assert!(!engine.can_store() && engine.end_idle().is_err());
+    assert_eq!((engine.held.len(), engine.figures().released()), (2, 1));
+    engine.store.set_pragma("max_page_count", 1_000_000);
+    for (name, from, held) in [("a", 1, &held[0]), ("b", 0, &held[1])] {
+        let to = from + held.len() as u64;
+        let outcome = engine.answer(steps(name, from, to + 1, 6)).unwrap();
+        let Done::Answered(mut answers) = outcome else { panic!("{outcome:?}") };
+        assert!(!answers.pop().unwrap().replayed, "the walk goes on after it");
+        assert!(answers.iter().all(|answer| answer.replayed));
+        assert!(answers.iter().map(|answer| &answer.state).eq(held));
+    }
+    assert_eq!(engine.figures().open(), 2);
 }
 
 #[test]
@@ -148,6 +189,22 @@ fn another_file_is_left_alone() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 
+#[cfg(unix)]
+#[test]
+fn only_the_owner_reads_the_store() {
+    use std::os::unix::fs::PermissionsExt;
+    // The folder is there already, and others read it.
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let mut engine = engine(folder.path());
+    step(&mut engine, "a", 0).unwrap();
+    let files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(Result::unwrap).collect();
+    assert!(files.len() >= 2, "the file and its log");
+    for file in files {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
+}
+
 #[test]
 fn a_walk_is_charged_once_when_it_starts() {
     let folder = tempfile::tempdir().unwrap();
@@ -197,6 +254,35 @@ fn a_walk_is_charged_once_when_it_starts() {
 }
 
 #[test]
+fn walks_that_are_open_stay_with_their_ledger() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |ledger: Option<&str>| {
+        let engine = engine(folder.path());
+        let Some(ledger) = ledger else { return engine };
+        let ledger = Ledger::open(folder.path().join(ledger)).unwrap();
+        let (mechanism, id) = (engine.mechanism().clone(), engine.release_id());
+        let charging = Charging::new(ledger, &mechanism, Start::Private, id, None).unwrap();
+        engine.charging(charging)
+    };
+    let cases = [(None, Some("one")), (Some("one"), Some("two")), (Some("two"), None)];
+    for (walk, (before, other)) in ["a", "b", "c"].into_iter().zip(cases) {
+        let (state, _) = step(&mut with(before), walk, 0).unwrap();
+        let mut refused = with(other);
+        let error = refused.settle_ledger().unwrap_err();
+        assert!(matches!(error.trouble, Trouble::OtherLedger { open: 1, .. }), "{error}");
+        assert_eq!(trouble(step(&mut refused, walk, 1).unwrap_err()), error.trouble);
+        drop(refused);
+        let mut engine = with(before);
+        engine.settle_ledger().unwrap();
+        assert_eq!(step(&mut engine, walk, 0).unwrap(), (state, true));
+        engine.answer(Request::end(&walk.parse().unwrap())).unwrap();
+        drop(engine);
+        // Once none is open, another may be taken.
+        with(other).settle_ledger().unwrap();
+    }
+}
+
+#[test]
 fn memory_holds_so_many_walks_and_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let mechanism = mechanism_on(Chain::credit(), "1");
@@ -235,6 +321,17 @@ fn callers_of_all_threads_are_answered_and_a_stop_answers_what_waits() {
     assert!(!live.is_ready());
     let late = Request::step(&"late".parse().unwrap(), 0, Ok(StateId::new(1)));
     assert!(matches!(live.ask(late, |_| ()), Err(Refusal::Stopping)));
+}
+
+#[test]
+fn a_panic_on_the_engines_thread_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (live, running) = Live::start(engine(folder.path()), 10).unwrap();
+    assert!(live.is_ready() && !live.has_stopped());
+    let request = Request::step(&"a".parse().unwrap(), 0, Ok(StateId::new(1)));
+    live.ask(request, |_| panic!("for the test")).unwrap();
+    assert!(running.join().is_err());
+    assert!(!live.is_ready() && live.has_stopped());
 }
 
 #[test]

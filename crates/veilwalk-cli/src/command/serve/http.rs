@@ -1,5 +1,6 @@
 //! The service as routes: what is asked over HTTP, handed to the engine, and answered.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,6 +9,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -104,6 +106,11 @@ impl App {
         self.draining.store(true, Ordering::Relaxed);
     }
 
+    /// Whether no request can be answered any more.
+    pub(super) fn engine_has_stopped(&self) -> bool {
+        self.live.has_stopped()
+    }
+
     /// Hands a request to the engine, and waits for its outcome.
     async fn ask(&self, request: live::Request) -> Result<Done, Refusal> {
         let (sender, outcome) = oneshot::channel();
@@ -135,6 +142,11 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
         Ok(walk) => walk,
         Err(error) => return refused(StatusCode::BAD_REQUEST, "name", &error),
     };
+    // A web page of elsewhere cannot send this type without asking first, and is never allowed to.
+    if !is_json(&request) {
+        let error = "post JSON, with the header `Content-Type: application/json`";
+        return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content-type", error);
+    }
     let body = match timeout(BODY_TIME, Bytes::from_request(request, &())).await {
         Ok(Ok(body)) => body,
         Ok(Err(error)) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
@@ -169,6 +181,10 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
             }
         }
         Ok(Done::Ended { steps }) => ended(steps),
+        Err(Refusal::UnknownState { number, unknown }) => {
+            let unknown = chain.unknown(&unknown.label);
+            refusal(&Refusal::UnknownState { number, unknown })
+        }
         Err(error) => refusal(&error),
     }
 }
@@ -208,7 +224,29 @@ fn name(path: Named) -> Result<WalkName, String> {
     name.parse().map_err(|error: live::NotAName| error.to_string())
 }
 
+fn is_json(request: &Request) -> bool {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// Whether a request names this machine. A web page whose name was made to lead here names another.
+fn is_for_here(request: &Request) -> bool {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.and_then(|host| host.parse::<Authority>().ok());
+    host.is_some_and(|host| {
+        let host = host.host();
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+    })
+}
+
 async fn check_token(State(app): Shared, request: Request, next: Next) -> Response {
+    if app.tokens.is_none() && !is_for_here(&request) {
+        let error =
+            "without --tokens, requests have to name localhost or a loopback address as their host";
+        return refused(StatusCode::MISDIRECTED_REQUEST, "host", error);
+    }
     let header = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
     if app.tokens.as_ref().is_none_or(|tokens| tokens.allow(header)) {
         return next.run(request).await;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use veilwalk::Chain;
+use veilwalk::chain::UnknownState;
 use veilwalk_io::UnknownStates;
 use veilwalk_live::{Answer, Step};
 
@@ -66,7 +67,8 @@ impl Steps {
         let step = |Posted { step, state }: Posted| {
             let real = match (chain.state(&state), unknown_states) {
                 (Some(real), _) | (None, UnknownStates::Replace(real)) => Ok(real),
-                (None, _) => Err(chain.unknown(&state)),
+                // Which state was meant is looked for only if this step is refused for it.
+                (None, _) => Err(UnknownState { label: state, closest: None }),
             };
             Step { number: step, real }
         };
@@ -98,10 +100,16 @@ mod tests {
     fn one_step_or_a_list_is_read() {
         let one = read(r#"{"step": 3, "state": "Caa"}"#).unwrap();
         assert_eq!((one.form, one.steps.len(), one.steps[0].number), (Form::One, 1, 3));
-        let list = r#"{"person": "ann", "steps": [{"step": 0, "state": "B"}, {"state": "no", "step": 1}]}"#;
+        let list = r#"{"person": "ann", "steps": [{"step": 0, "state": "B"}, {"state": "caa", "step": 1}]}"#;
         let list = read(list).unwrap();
         assert_eq!((list.form, list.person.as_deref()), (Form::List, Some("ann")));
-        assert!(list.steps[0].real.is_ok() && list.steps[1].real.is_err());
+        assert!(list.steps[0].real.is_ok());
+        let unknown = list.steps[1].real.as_ref().unwrap_err();
+        assert_eq!(
+            (unknown.label.as_str(), &unknown.closest),
+            ("caa", &None),
+            "not looked for yet"
+        );
         let other = UnknownStates::Replace(Chain::credit().require("B").unwrap());
         let body = br#"{"step": 0, "state": "no"}"#;
         assert!(Steps::read(body, &Chain::credit(), other).unwrap().steps[0].real.is_ok());

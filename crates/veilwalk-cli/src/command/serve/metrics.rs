@@ -1,5 +1,5 @@
-//! Figures for Prometheus. Each is a count of requests, steps, walks or batches, or the time of batches: none
-//! depends on which of the chain's states came in.
+//! Figures for Prometheus. Each is a count of requests, steps, walks or batches, or the time of batches, told
+//! coarsely: none is of one of the chain's states.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,7 +60,7 @@ pub(super) fn text(figures: &Figures, requests: &Requests) -> String {
     let buckets =
         buckets.map(|(bound, count)| (format!("_bucket{{le=\"{bound}\"}}"), count.to_string()));
     let mut batches: Vec<(String, String)> = buckets.collect();
-    batches.push(("_sum".to_owned(), figures.batch_time().as_secs_f64().to_string()));
+    batches.push(("_sum".to_owned(), figures.batch_seconds().to_string()));
     batches.push(("_count".to_owned(), counts[BATCH_SECONDS.len()].to_string()));
     family("batch_seconds", "histogram", help, &batches);
     text

@@ -171,6 +171,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             .ok_or_else(|| anyhow!("the mechanism makes no promise that a ledger could count"))?;
         engine = engine.charging(charging);
     }
+    engine.settle_ledger()?;
     progress::when_stopped("answers that were sent are kept");
     let _stoppable = Stoppable::new();
     let (live, running) = Live::start(engine, MOST_WAITING)?;

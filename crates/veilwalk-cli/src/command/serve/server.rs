@@ -41,6 +41,8 @@ async fn until_stopped(app: Arc<App>, address: SocketAddr, drain: Duration) -> R
     terminal::note(format!("listening on http://{address}"));
     tokio::select! {
         () = stop.given() => {}
+        // The caller says why.
+        () = engine_stopped(&app) => {}
         ended = &mut server => {
             ended??;
             return Ok(());
@@ -58,6 +60,12 @@ async fn until_stopped(app: Arc<App>, address: SocketAddr, drain: Duration) -> R
         )),
     }
     Ok(())
+}
+
+async fn engine_stopped(app: &App) {
+    while !app.engine_has_stopped() {
+        sleep(Duration::from_millis(50)).await;
+    }
 }
 
 /// SIGTERM or SIGHUP, or Ctrl-C, which the whole program listens to.
