@@ -347,6 +347,51 @@ fn what_is_prepared_is_released() {
     folder.refuses(words(&format!("{release} --visit 10s")), &["--visit 10s", "give --every"]);
 }
 
+/// What stands beside the walks is about others, which had ticks elsewhere.
+#[test]
+fn walks_beside_what_others_were_prepared_with_are_refused() {
+    let log = "person,time,state\nann,2024-03-01 08:00,Baa\nbob,2024-03-01 09:00,Aa\n";
+    let folder = Folder::with("log.csv", log);
+    folder.write("places.csv", "from,to,count\n".to_owned() + &moves(&["Aa", "Baa"]));
+    folder.run(words("prepare log.csv --every 1h -o walks.csv")).success();
+    folder.run(words("prepare log.csv --every 15m -o others.csv")).success();
+    let release = "privatize walks.csv --chain places.csv --epsilon 1 --visit 1h --seed 1 --mechanism chen \
+                   --person-column person -o out.csv";
+    folder.run(words(release)).success();
+    std::fs::copy(folder.path("others.csv.prepared.json"), folder.path("walks.csv.prepared.json"))
+        .unwrap();
+    std::fs::remove_file(folder.path("out.csv")).unwrap();
+    let advice = [
+        "walks.csv: \"ann/2024-03-01\" has 24 states",
+        "walks.csv.prepared.json says that every walk has 96",
+        "prepare them again",
+        "give --every",
+    ];
+    folder.refuses(words(release), &advice);
+    // Nobody relies on it where --visit is not asked for.
+    folder.run(words(&release.replace("--visit 1h", "--substitutions 1"))).success();
+}
+
+/// However often the same walks are prepared, and with whatever clock, what is beside them is about them.
+#[test]
+fn walks_that_are_prepared_again_have_the_new_clock_beside_them() {
+    let folder = Folder::with("log.csv", EVENTS);
+    for every in ["1h", "15m"] {
+        let line = format!("prepare log.csv --every {every} --timezone UTC -o walks.csv");
+        folder.run(words(&line)).success();
+        let beside = folder.read("walks.csv.prepared.json");
+        assert!(beside.contains(&format!("\"every\": \"{every}\"")), "{beside}");
+    }
+    // There is no room for the second of the two: both stay as they are.
+    let old = folder.read("walks.csv");
+    std::fs::remove_file(folder.path("walks.csv.prepared.json")).unwrap();
+    std::fs::create_dir(folder.path("walks.csv.prepared.json")).unwrap();
+    let line = "prepare log.csv --every 1h --timezone UTC -o walks.csv";
+    let run = folder.run(words(line)).failure();
+    assert!(stderr(&run).contains("walks.csv.prepared.json"), "{}", stderr(&run));
+    assert_eq!(folder.read("walks.csv"), old);
+}
+
 /// A log of cases, beside the checkout if it is there.
 fn receipt() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/events/receipt.csv.gz")

@@ -106,6 +106,22 @@ impl AtomicFile {
         &self.name
     }
 
+    /// Removes what is at the path now, if anything is: for a file that must not be there beside another that is newer. It is
+    /// gone from the disk before this returns.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be removed; then it is still there.
+    pub(crate) fn remove_old(&self) -> Result<(), WriteError> {
+        let fail = |error| WriteError::io(&self.name, error);
+        match fs::remove_file(&self.target) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => {
+                removed.and_then(|()| sync_directory(directory_of(&self.target))).map_err(fail)
+            }
+        }
+    }
+
     /// Writes everything to the disk, and gives the file its name.
     ///
     /// # Errors

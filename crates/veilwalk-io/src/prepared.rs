@@ -79,17 +79,96 @@ impl Prepared {
         Ok(Some(prepared))
     }
 
-    /// Writes it for walks at this path; it appears when it is committed.
+    /// Gives walks at this path their name, and writes this beside them. What was beside others goes first and what is beside
+    /// these comes last, so wherever it breaks off, walks are beside what they were prepared with or beside nothing.
     ///
     /// # Errors
     ///
-    /// If it cannot be written.
-    pub fn write_for(&self, walks: &Path) -> Result<AtomicFile, WriteError> {
+    /// If anything cannot be written.
+    pub fn commit_with(&self, walks: AtomicFile, path: &Path) -> Result<(), WriteError> {
+        let beside = self.write_for(path)?;
+        beside.remove_old()?;
+        walks.commit()?;
+        beside.commit()
+    }
+
+    /// Writes it for walks at this path; it appears when it is committed.
+    fn write_for(&self, walks: &Path) -> Result<AtomicFile, WriteError> {
         let mut file = AtomicFile::create(&Self::path_for(walks))?;
         let name = file.name().to_owned();
         let fail = |error| WriteError::new(&name, WriteErrorKind::Io(error));
         serde_json::to_writer_pretty(&mut file, self).map_err(|e| fail(e.into()))?;
         file.write_all(b"\n").map_err(fail)?;
         Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn every(every: &str) -> Prepared {
+        let (every, window) = (every.to_owned(), "00:00-24:00".to_owned());
+        Prepared {
+            veilwalk_prepared: Prepared::FORMAT,
+            person_column: "person".to_owned(),
+            states_per_walk: None,
+            clock: Some(ClockPart { every, window, timezone: None }),
+        }
+    }
+
+    fn walks(path: &Path, text: &str) -> AtomicFile {
+        let mut file = AtomicFile::create(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file
+    }
+
+    #[test]
+    fn walks_are_beside_what_they_were_prepared_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("walks.csv");
+        for span in ["1h", "5m"] {
+            every(span).commit_with(walks(&path, span), &path).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), span);
+            assert_eq!(Prepared::read_for(&path).unwrap(), Some(every(span)));
+        }
+    }
+
+    /// The walks do not get their name: the old ones may still be there, and not beside what the new ones were prepared with.
+    #[test]
+    fn what_is_beside_walks_is_not_newer_than_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("walks.csv");
+        every("1h").commit_with(walks(&path, "old"), &path).unwrap();
+        let new = walks(&path, "new");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        every("5m").commit_with(new, &path).unwrap_err();
+        assert_eq!(Prepared::read_for(&path).unwrap(), None);
+    }
+
+    /// There is no room beside the walks: the new ones do not take the name of the old.
+    #[test]
+    fn walks_are_not_replaced_where_nothing_can_be_beside_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("walks.csv");
+        std::fs::write(&path, "old").unwrap();
+        std::fs::create_dir(Prepared::path_for(&path)).unwrap();
+        every("5m").commit_with(walks(&path, "new"), &path).unwrap_err();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+    }
+
+    /// Through a link, where what is beside the walks lies somewhere else.
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("walks.csv");
+        let elsewhere = folder.path().join("elsewhere.json");
+        std::fs::write(&elsewhere, "{}").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, Prepared::path_for(&path)).unwrap();
+        every("5m").commit_with(walks(&path, "new"), &path).unwrap();
+        assert_eq!(Prepared::read_for(&path).unwrap(), Some(every("5m")));
+        assert!(Prepared::path_for(&path).is_symlink());
     }
 }

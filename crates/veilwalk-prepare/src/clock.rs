@@ -5,6 +5,9 @@
 //! not, and a stay of two hours covers no more ticks on that day than on any other, which is what a promise for stays
 //! rests on. On a day on which clocks change within the window, ticks after the change come an hour later or earlier by the
 //! local clock, and so does the window's end. A window from 06:00 to 22:00 has no change in it.
+//!
+//! A window that would reach into the next day's is over where that begins, so that a moment is in one window at most and a
+//! stay is not told twice. The ticks beyond are none of the day's own: what they hold has no part of what was there then.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -213,25 +216,28 @@ impl Ticks {
         })
     }
 
-    /// The days whose windows a moment is in, in order: one at most, except where a clock was put forward within a window,
-    /// which then reaches into the next.
-    pub(crate) fn days_of(
-        &mut self,
-        moment: Moment,
-    ) -> impl Iterator<Item = (Day, Moment)> + use<> {
+    /// Where the own part of a day's window ends: at its end, or where the next window begins if that is earlier, which it is
+    /// only where a clock was put forward.
+    pub(crate) fn own_end(&mut self, day: Day, start: Moment) -> Moment {
+        // A day may be missing in the calendar; no place has left out two in a row.
+        let next = (1..=2).find_map(|days| self.start(Day(day.0 + days)));
+        next.map_or(self.end(start), |next| next.min(self.end(start)))
+    }
+
+    /// The day in whose window a moment is, and where that window begins.
+    pub(crate) fn day_of(&mut self, moment: Moment) -> Option<(Day, Moment)> {
         let local = match &self.zone {
             Some(zone) => zone.local_time(moment).unwrap_or(moment),
             None => moment,
         };
         let Day(last) = local.day();
-        // A window of a whole day that begins before midnight ends on the next day, or an hour into the one after.
-        let days = [Day(last - 2), Day(last - 1), Day(last)];
-        let starts = days.map(|day| (day, self.start(day)));
-        let length = self.every * i64::from(self.count);
-        starts.into_iter().filter_map(move |(day, start)| {
-            let start = start?;
-            (start <= moment && moment.0 < start.0 + length).then_some((day, start))
-        })
+        // A window of a whole day that begins before midnight ends on the next day, or an hour into the one after. The latest
+        // that has begun is the only one the moment may be in.
+        let begun = [Day(last), Day(last - 1), Day(last - 2)].into_iter().find_map(|day| {
+            let start = self.start(day).filter(|start| *start <= moment)?;
+            Some((day, start))
+        });
+        begun.filter(|(_, start)| moment < self.end(*start))
     }
 
     /// The first and last day that a walk may be on if all events are between these moments.
@@ -240,7 +246,7 @@ impl Ticks {
             Some(zone) => zone.local_time(moment).unwrap_or(moment).day(),
             None => moment.day(),
         };
-        let from = self.days_of(first).map(|(day, _)| day).next();
+        let from = self.day_of(first).map(|(day, _)| day);
         (from.unwrap_or(day(first, &self.zone)), day(last, &self.zone))
     }
 }
@@ -295,21 +301,27 @@ mod tests {
             assert_eq!(start, moment(first), "{day}");
             assert_eq!(ticks.tick(start, 23), moment(last), "{day}");
         }
-        // After the long day an hour belongs to no window, and after the short one an hour to two.
-        let days = |ticks: &mut Ticks, text| ticks.days_of(moment(text)).count();
-        assert_eq!(days(&mut ticks, "2024-10-27T23:30+01:00"), 0);
-        assert_eq!(days(&mut ticks, "2024-04-01T00:30+02:00"), 2);
-        assert_eq!(days(&mut ticks, "2024-04-01T01:30+02:00"), 1);
+        // After the long day an hour belongs to no window, and the hour after the short one to the next day alone.
+        let mut day = |text| ticks.day_of(moment(text)).map(|(day, _)| day.to_string());
+        assert_eq!(day("2024-10-27T23:30+01:00"), None);
+        assert_eq!(day("2024-03-31T23:59+02:00").unwrap(), "2024-03-31");
+        assert_eq!(day("2024-04-01T00:00+02:00").unwrap(), "2024-04-01");
+        assert_eq!(day("2024-04-01T01:30+02:00").unwrap(), "2024-04-01");
+        for (day, own) in [("2024-03-30", 24), ("2024-03-31", 23), ("2024-10-27", 24)] {
+            let day = moment(day).day();
+            let start = ticks.start(day).unwrap();
+            let end = ticks.own_end(day, start);
+            assert_eq!(ticks.before(start, end), own, "{day}");
+        }
     }
 
     #[test]
     fn windows_over_midnight_belong_to_the_day_they_begin_on() {
         let mut ticks = ticks("30m", "22:00-06:00", "America/New_York");
-        let mut day =
-            |text| ticks.days_of(moment(text)).map(|(day, _)| day.to_string()).collect::<Vec<_>>();
-        assert_eq!(day("2024-07-01T23:00-04:00"), ["2024-07-01"]);
-        assert_eq!(day("2024-07-02T05:59-04:00"), ["2024-07-01"]);
-        assert!(day("2024-07-02T06:00-04:00").is_empty());
+        let mut day = |text| ticks.day_of(moment(text)).map(|(day, _)| day.to_string());
+        assert_eq!(day("2024-07-01T23:00-04:00").unwrap(), "2024-07-01");
+        assert_eq!(day("2024-07-02T05:59-04:00").unwrap(), "2024-07-01");
+        assert_eq!(day("2024-07-02T06:00-04:00"), None);
     }
 
     /// Samoa went over to the other side of the date line, and had no 30 December 2011.

@@ -25,7 +25,7 @@ pub struct Summary {
     pub out_of_window: u64,
     /// Events in a window that no tick shows, because another came before the next tick.
     pub between_ticks: u64,
-    /// Ticks at which nothing was known, and the person is away.
+    /// Ticks at which the person is away: nothing was known, or the window of the next day had begun.
     pub ticks_away: u64,
     /// Ticks before a person's first event, which have its state.
     pub ticks_before_first: u64,

@@ -83,7 +83,14 @@ fn slow_clock(events: &[Raw], zone: &TimeZone, rules: &Rules) -> Walks {
         let mut begun = rules.days == Days::Seen;
         while day <= date(last) {
             if let Some(start) = window_start(zone, day, rules.from) {
-                let within = |time: i64| (start..start + length).contains(&time);
+                let mut later = day;
+                let next = loop {
+                    later = later.tomorrow().unwrap();
+                    if let Some(next) = window_start(zone, later, rules.from) {
+                        break next;
+                    }
+                };
+                let within = |time: i64| (start..start + length).contains(&time) && time < next;
                 begun |= within(first) || day >= date(first);
                 let wanted = match rules.days {
                     Days::Seen => list.iter().any(|event| within(event.0)),
@@ -100,8 +107,16 @@ fn slow_clock(events: &[Raw], zone: &TimeZone, rules: &Rules) -> Walks {
                             (None, None) => label(list[0].1),
                         }
                     };
-                    let ticks = (0..length / rules.every).map(|n| state(start + n * rules.every));
-                    walks.insert(format!("{person}/{day}"), ticks.collect());
+                    let ticks = (0..length / rules.every).map(|n| start + n * rules.every);
+                    let mut states: Vec<String> = Vec::new();
+                    for tick in ticks {
+                        states.push(match rules.away {
+                            _ if tick < next => state(tick),
+                            Some(away) => away.to_owned(),
+                            None => states.last().unwrap().clone(),
+                        });
+                    }
+                    walks.insert(format!("{person}/{day}"), states);
                 }
             }
             day = day.tomorrow().unwrap();
@@ -168,6 +183,50 @@ proptest! {
         prop_assert_eq!(summary.persons - summary.persons_without_walk, with_walks.len() as u64);
     }
 
+    /// What `--visit` counts on, whatever windows and days are: a stay is told by as many ticks as it lasts, in all walks
+    /// together. No tick of one day is at a moment that a tick of another is at, or made of what was there then.
+    #[test]
+    fn a_stay_is_told_once(
+        near in vec((-200_000..200_000_i64, 0..3_u8), 0..25),
+        (from, zone) in prop_oneof![
+            // The midnight after a night in which clocks were put forward, and back, and left out a day.
+            Just((1_711_922_400_i64, "Europe/Berlin")), Just((1_710_129_600, "America/New_York")),
+            Just((1_728_219_600, "Australia/Lord_Howe")), Just((1_730_070_000, "Europe/Berlin")),
+            Just((1_325_239_200, "Pacific/Apia")),
+        ],
+        at in prop_oneof![-240..240_i64, -2880..2880_i64],
+        (minutes, seconds) in (1..=240_i64, 0..60_i64),
+        every in prop_oneof![Just(5_i64), Just(15), Just(30)],
+        window in prop_oneof![Just("00:00-24:00"), Just("23:00-23:00"), Just("03:00-02:00"), Just("22:00-06:00")],
+        days in prop_oneof![Just(Days::Seen), Just(Days::All)],
+    ) {
+        let mut clock = Clock::new(format!("{every}m").parse().unwrap(), window.parse().unwrap()).unwrap();
+        clock.away = Some("away".to_owned());
+        clock.days = days;
+        let settings = Settings {
+            shaping: Shaping::Clock(clock),
+            zone: Some(zone.parse().unwrap()),
+            ..Settings::default()
+        };
+        let came = from + 60 * at + seconds;
+        let left = came + 60 * minutes;
+        // At home on both sides of the stay, and wherever else at other times.
+        let mut events: Vec<Raw> = near.iter().map(|&(time, state)| (0, from + time, state)).collect();
+        events.retain(|(_, time, _)| !(came..=left).contains(time));
+        events.push((0, came - 1, 0));
+        events.push((0, left, 0));
+        let with = |state: u8| {
+            let stay = std::iter::once((0, came, state));
+            prepared(&events.iter().copied().chain(stay).collect::<Vec<_>>(), settings.clone()).0
+        };
+        let (home, work) = (with(0), with(2));
+        prop_assert!(home.keys().eq(work.keys()));
+        let states = |walks: &Walks| walks.values().flatten().cloned().collect::<Vec<_>>();
+        let changed = states(&home).iter().zip(&states(&work)).filter(|(a, b)| a != b).count();
+        let lasts = (minutes as u64).div_ceil(every as u64);
+        prop_assert!(changed as u64 <= lasts, "{changed} states for a stay of {lasts} ticks");
+    }
+
     #[test]
     fn walks_without_a_clock_are_cut_at_gaps(
         events in vec((0..3_u8, 0..60_i64, 0..3_u8), 0..60),
@@ -220,6 +279,48 @@ proptest! {
         prop_assert_eq!(summary.states_cut, cut as u64);
         prop_assert_eq!(summary.rows, walks.values().map(Vec::len).sum::<usize>() as u64);
         prop_assert_eq!(summary.events, events.len() as u64);
+    }
+}
+
+/// The hour after a day of 23 hours: the next day's, and only the next day's.
+#[test]
+fn a_short_day_lends_no_hour_of_the_next() {
+    let walks = |away: Option<&str>| {
+        let mut clock = Clock::new("15m".parse().unwrap(), Window::default()).unwrap();
+        clock.away = away.map(str::to_owned);
+        let settings = Settings {
+            shaping: Shaping::Clock(clock),
+            zone: Some("Europe/Berlin".parse().unwrap()),
+            ..Settings::default()
+        };
+        let mut preparation = Preparation::new(settings);
+        for (time, state) in [
+            ("2024-03-31 00:00", "home"),
+            ("2024-04-01 00:00", "clinic"),
+            ("2024-04-01 01:00", "home"),
+        ] {
+            preparation.add(Event { person: "ann", time, at: EventAt::State(state) }).unwrap();
+        }
+        let sorted = preparation.finish().unwrap();
+        let labels = sorted.labels().to_vec();
+        let mut walks = Vec::new();
+        let summary = sorted.each_walk(|walk| {
+            let states = walk.states.iter().map(|state| labels[state.index()].clone());
+            walks.push((walk.name.to_owned(), states.collect::<Vec<_>>()));
+            Ok::<(), PrepareError>(())
+        });
+        (walks, summary.unwrap())
+    };
+    for (away, beyond) in [(None, "home"), (Some("away"), "away")] {
+        let (walks, summary) = walks(away);
+        let [(short, first), (_, second)] = &walks[..] else { panic!("{walks:?}") };
+        assert_eq!((short.as_str(), first.len(), second.len()), ("ann/2024-03-31", 96, 96));
+        assert!(first[..92].iter().all(|state| state == "home"), "{first:?}");
+        assert!(first[92..].iter().all(|state| state == beyond), "{first:?}");
+        assert!(second[..4].iter().all(|state| state == "clinic"), "{second:?}");
+        assert!(second[4..].iter().all(|state| state == "home"), "{second:?}");
+        assert_eq!(summary.ticks_away, if away.is_some() { 4 } else { 0 });
+        assert_eq!(summary.rows, 192);
     }
 }
 

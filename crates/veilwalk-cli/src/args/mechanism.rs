@@ -89,7 +89,7 @@ pub(crate) struct MechanismArgs {
 
     /// What the walks that are released say of that.
     #[arg(skip)]
-    prepared_every: OnceLock<Span>,
+    prepared: OnceLock<PreparedClock>,
 
     /// Override the distance: directed, symmetric, hamming, cell or cell-symmetric
     #[arg(long, value_name = "NAME")]
@@ -128,6 +128,14 @@ fn parse_calibration() -> impl TypedValueParser<Value = Calibration> {
 pub(crate) struct Asked<'a> {
     pub(crate) request: Request,
     file: Option<(&'a Path, MechanismFile)>,
+}
+
+/// The clock that walks were put on, as a file beside them has it.
+#[derive(Clone, Copy, Debug)]
+struct PreparedClock {
+    every: Span,
+    /// How many states every walk has.
+    states: Option<u64>,
 }
 
 impl MechanismArgs {
@@ -238,7 +246,7 @@ impl MechanismArgs {
 
     /// The stay that is protected, if that is how it was said.
     pub(crate) fn visit(&self) -> Option<Visit> {
-        let every = self.every.or(self.prepared_every.get().copied());
+        let every = self.every.or(self.prepared.get().map(|clock| clock.every));
         let (stay, every) = self.visit.zip(every)?;
         Some(Visit { stay, every })
     }
@@ -248,9 +256,8 @@ impl MechanismArgs {
         if self.visit.is_none() {
             return Ok(());
         }
-        let Some(clock) = Prepared::read_for(walks)?.and_then(|prepared| prepared.clock) else {
-            return Ok(());
-        };
+        let Some(prepared) = Prepared::read_for(walks)? else { return Ok(()) };
+        let Some(clock) = prepared.clock else { return Ok(()) };
         let path = Prepared::path_for(walks);
         let shown = path.display();
         let every: Span = clock.every.parse().map_err(|error| anyhow!("{shown}: {error}"))?;
@@ -259,8 +266,13 @@ impl MechanismArgs {
                 "{shown}: the walks have a state every {every}, and --every says {given}; leave the flag out"
             );
         }
-        let _ = self.prepared_every.set(every);
+        let _ = self.prepared.set(PreparedClock { every, states: prepared.states_per_walk });
         Ok(())
+    }
+
+    /// How many states every walk has that is released, if that was said by what also says how far apart they are.
+    pub(crate) fn prepared_states(&self) -> Option<u64> {
+        self.prepared.get()?.states
     }
 }
 

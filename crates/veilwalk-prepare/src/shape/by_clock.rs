@@ -3,6 +3,9 @@
 //! The state of a tick is that of the latest event that is not after it, on whatever day, as long as it is not older than the
 //! gap. Where there is none, the person is away; and where there is no state for that, the first event of the person is taken
 //! to have been true before. Events come in the order of time, so no more than the days that are under way is held.
+//!
+//! Ticks after the next window has begun are the next day's, and say nothing of what was there then: the person is away, which
+//! no stay can change, or stays where they were last.
 
 use veilwalk::StateId;
 
@@ -35,6 +38,8 @@ pub(crate) struct ByClock {
 struct Open {
     day: Day,
     start: Moment,
+    /// Where the part of the window ends that is no other day's.
+    own_end: Moment,
     states: Vec<StateId>,
 }
 
@@ -75,18 +80,19 @@ impl ByClock {
         if self.days == Days::All {
             self.open_days_up_to(moment);
         }
-        let mut in_window = false;
-        for (day, start) in self.ticks.days_of(moment) {
-            in_window = true;
-            if self.days == Days::Seen && self.open.iter().all(|open| open.day != day) {
-                self.open.push(Open { day, start, states: Vec::new() });
-            }
+        let window = self.ticks.day_of(moment);
+        let in_window = window.is_some();
+        if let Some((day, start)) = window
+            && self.days == Days::Seen
+            && self.open.iter().all(|open| open.day != day)
+        {
+            self.open_day(day, start);
         }
         self.fill_before(moment, first, summary);
         summary.out_of_window += u64::from(!in_window);
         summary.between_ticks += u64::from(self.last.is_some_and(|last| !last.settled));
         self.last = Some(Last { moment, state, settled: !in_window });
-        self.give_before(moment, give)
+        self.give_before(moment, summary, give)
     }
 
     pub(super) fn person_over<E>(
@@ -98,11 +104,11 @@ impl ByClock {
         if self.days == Days::All {
             while self.open_next_day() {
                 self.fill_before(end, None, summary);
-                self.give_before(end, give)?;
+                self.give_before(end, summary, give)?;
             }
         }
         self.fill_before(end, None, summary);
-        self.give_before(end, give)?;
+        self.give_before(end, summary, give)?;
         summary.between_ticks += u64::from(self.last.is_some_and(|last| !last.settled));
         summary.persons_without_walk += u64::from(!self.has_walk);
         (self.last, self.next, self.has_walk) = (None, self.range.0, false);
@@ -126,17 +132,22 @@ impl ByClock {
         }
         let day = self.next;
         if let Some(start) = self.ticks.start(day) {
-            self.open.push(Open { day, start, states: Vec::new() });
+            self.open_day(day, start);
         }
         self.next = Day(day.0 + 1);
         true
     }
 
-    /// Gives the ticks before this moment their states.
+    fn open_day(&mut self, day: Day, start: Moment) {
+        let own_end = self.ticks.own_end(day, start);
+        self.open.push(Open { day, start, own_end, states: Vec::new() });
+    }
+
+    /// Gives the days' own ticks before this moment their states.
     fn fill_before(&mut self, moment: Moment, first: Option<StateId>, summary: &mut Summary) {
         let Self { ticks, away, gap, open, last, .. } = self;
-        for Open { start, states, .. } in open {
-            let until = ticks.before(*start, moment);
+        for Open { start, own_end, states, .. } in open {
+            let until = ticks.before(*start, moment.min(*own_end));
             if let Some(last) = last {
                 // The first tick at which the latest event is too old.
                 let forgotten = gap.map_or(usize::MAX, |gap| {
@@ -167,15 +178,24 @@ impl ByClock {
         }
     }
 
-    /// Gives out the days whose windows are over at this moment. All of their ticks have a state.
+    /// Gives out the days whose own windows are over at this moment. All of their own ticks have a state; those beyond get the one
+    /// that does not depend on any event, if there is one, so that no stay shows at more ticks than it lasts.
     fn give_before<E>(
         &mut self,
         moment: Moment,
+        summary: &mut Summary,
         give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let over = self.open.iter().take_while(|open| self.ticks.end(open.start) <= moment).count();
-        for open in self.open.drain(..over) {
+        let over = self.open.iter().take_while(|open| open.own_end <= moment).count();
+        for mut open in self.open.drain(..over) {
             self.has_walk = true;
+            let beyond = self.ticks.count().saturating_sub(open.states.len());
+            if self.away.is_some() {
+                summary.ticks_away += beyond as u64;
+            }
+            if let Some(state) = self.away.or(open.states.last().copied()) {
+                open.states.resize(self.ticks.count(), state);
+            }
             give(Which::Day(open.day), &open.states)?;
         }
         Ok(())

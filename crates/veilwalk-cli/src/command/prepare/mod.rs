@@ -177,9 +177,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let file = AtomicFile::create(&args.output)?;
         let name = file.name().to_owned();
         let (file, made) = args.write(sorted, file, &name)?;
-        // Walks under their name are never beside what others were prepared with.
-        prepared.write_for(&args.output)?.commit()?;
-        file.commit()?;
+        prepared.commit_with(file, &args.output)?;
         (name, made)
     } else {
         let name = "standard output".to_owned();

@@ -40,7 +40,11 @@ pub(super) fn tell(name: &str, settings: &Settings, made: &Made) {
             "event",
             "between two ticks: another event came before the next tick",
         ),
-        (summary.ticks_away, "tick", "away: nothing is known"),
+        (
+            summary.ticks_away,
+            "tick",
+            "away: nothing is known, or the window of the next day has begun",
+        ),
         (summary.ticks_before_first, "tick", "before the first event of a person, with its state"),
         (
             summary.persons_without_walk,

@@ -9,7 +9,9 @@ use veilwalk::internal::request::{Made, PersonTotal};
 use veilwalk::internal::session::WalkDigest;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Promise, Start};
-use veilwalk_io::{NewWalk, ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader};
+use veilwalk_io::{
+    NewWalk, Prepared, ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader,
+};
 use veilwalk_ledger::{Charge, Charged, Ledger, LedgerError, Limit, Terms};
 
 use super::{Args, Run};
@@ -31,6 +33,7 @@ pub(super) type Known = BTreeMap<String, KnownWalk>;
 pub(super) struct KnownWalk {
     person: Option<String>,
     digest: Option<WalkDigest>,
+    states: u64,
 }
 
 impl Charging {
@@ -180,6 +183,7 @@ impl Args {
                 let walk = KnownWalk {
                     person: person.map(str::to_owned),
                     digest: digests.walk_digest(name),
+                    states: 0,
                 };
                 known.insert(name.to_owned(), walk);
             }
@@ -195,7 +199,29 @@ impl Args {
             if let Some(digest) = &mut walk.digest {
                 digest.push(real);
             }
+            walk.states += 1;
+        }
+        // Rows that are left out were not counted.
+        if run.unknown_states != UnknownStates::Skip {
+            self.check_prepared(&known)?;
         }
         Ok(known)
+    }
+
+    /// Refuses walks that cannot be those of which a file beside them says how far apart states are: a stay would be
+    /// protected for as many states as it has in others.
+    fn check_prepared(&self, known: &Known) -> Result<()> {
+        let Some(expected) = self.release.mechanism.prepared_states() else { return Ok(()) };
+        if let Some((name, walk)) = known.iter().find(|(_, walk)| walk.states != expected) {
+            let beside = Prepared::path_for(Path::new(&self.walks));
+            bail!(
+                "{}: {name:?} has {}, and {} says that every walk has {expected}, so it is not about these walks; \
+                 prepare them again, or move that file away and give --every",
+                self.walks,
+                counted(walk.states as usize, "state"),
+                beside.display(),
+            );
+        }
+        Ok(())
     }
 }
