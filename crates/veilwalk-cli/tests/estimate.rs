@@ -144,6 +144,10 @@ fn a_learned_chain_is_one_that_every_command_takes() {
     assert!(text.starts_with(
         "# Learned from 600 released walks in 2 releases, and from nothing else: it cost no"
     ));
+    // They were made with a seed.
+    assert!(text.contains("NOT all of them are private"), "{text}");
+    let twice = folder.run(words("estimate cell.csv cell.csv --chain credit")).code(2);
+    assert!(stderr(&twice).contains("the same release as cell.csv"), "{}", stderr(&twice));
     let note: Value =
         serde_json::from_str(text.lines().nth(1).unwrap().strip_prefix("# ").unwrap()).unwrap();
     assert_eq!(
