@@ -57,6 +57,12 @@ def command() -> Callable[..., str]:
     return run
 
 
+def without_attacker(guarantee: dict[str, Any]) -> dict[str, Any]:
+    """What the command says of a guarantee but for what an attacker guesses, which is `Mechanism.attack`."""
+    assert set(guarantee["attacker"]) >= {"state", "first", "whole_walk", "odds"}
+    return {key: value for key, value in guarantee.items() if key != "attacker"}
+
+
 @pytest.fixture(scope="session")
 def command_json(command: Callable[..., str]) -> Callable[..., dict[str, Any]]:
     def run(*words: object) -> dict[str, Any]:

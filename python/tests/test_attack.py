@@ -22,6 +22,16 @@ def test_figures_are_those_of_the_command(command_json: Callable[..., dict[str, 
         assert found[key] == told[key], key
 
 
+def test_a_guarantee_of_the_command_has_the_same_figures(
+    command_json: Callable[..., dict[str, Any]],
+) -> None:
+    line = "guarantee --chain credit --mechanism cell --epsilon 3.5 --radius 3.5"
+    told = command_json(*line.split())["attacker"]
+    found = mechanism().attack(walks=told["walks"], steps=told["steps"]).to_dict()
+    for key in ("state", "first", "last", "most_visited", "whole_walk", "odds", "efficiency"):
+        assert found[key] == told[key], key
+
+
 def test_what_is_shown() -> None:
     found = mechanism().attack(walks=100, steps=20)
     assert found.state > 2 * found.state_without_release

@@ -85,12 +85,15 @@ def test_a_clock_has_as_many_ticks_on_every_day(time_zone: str) -> None:
     )
     expected = []
     for day in (30, 31, 1):
-        midnight = datetime(2024, 3 if day > 1 else 4, day, tzinfo=zone).timestamp()
+        begins = datetime(2024, 3 if day > 1 else 4, day, tzinfo=zone)
+        midnight, next_midnight = begins.timestamp(), (begins + timedelta(days=1)).timestamp()
         for tick in range(48):
             moment = midnight + 1800 * tick
             known = [state for time, state in events if 0 <= moment - time.timestamp() <= 3600]
             name = f"ann/2024-{3 if day > 1 else 4:02}-{day:02}"
-            expected.append((name, tick, known[-1] if known else "out", "ann"))
+            # On a day of 23 hours the last ticks lie in the next day, whose walk tells of them.
+            here = known and moment < next_midnight
+            expected.append((name, tick, known[-1] if here else "out", "ann"))
     assert rows(walks) == expected[: len(walks)]
     assert summary["walks"] == len({row[0] for row in rows(walks)}) >= 2
     assert summary["ticks_away"] == sum(row[2] == "out" for row in rows(walks))

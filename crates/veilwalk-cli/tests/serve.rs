@@ -388,7 +388,7 @@ fn a_kill_under_load_loses_no_answer_and_releases_nothing_twice() {
     let folder = Folder::new();
     let seen = Mutex::default();
     for kill in 0..KILLS {
-        let mut server = Server::start(&folder, &[]);
+        let mut server = Server::start(&folder, &["--keep-answers", "1000000"]);
         let over = AtomicBool::new(false);
         let id = server.child.id().to_string();
         thread::scope(|scope| {
@@ -402,7 +402,7 @@ fn a_kill_under_load_loses_no_answer_and_releases_nothing_twice() {
     }
     let seen = seen.into_inner().unwrap();
     assert!(seen.len() as u64 > KILLS * 5, "{} steps", seen.len());
-    let server = Server::start(&folder, &[]);
+    let server = Server::start(&folder, &["--keep-answers", "1000000"]);
     for ((walk, number), state) in &seen {
         let answer = server.step(walk, *number, "Aaa");
         assert_eq!(answer.state(), *state, "{walk} {number}");
