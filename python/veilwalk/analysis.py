@@ -69,14 +69,8 @@ def _in_columns(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
-class Analysis:
-    """How good the releases of a mechanism are.
-
-    The main figures are properties; `to_dict()` has all of them, as `veilwalk analyze --format json
-    --by-step` prints them. Where nothing is exact (`exact` is false: releases of the chain's own walks in
-    blocks, and walks that are made of observations), the properties are estimates, and
-    `to_dict()["simulated"]` has their standard errors.
-    """
+class Figures:
+    """What was found, figure by figure."""
 
     __slots__ = ("_figures",)
 
@@ -86,6 +80,18 @@ class Analysis:
     def to_dict(self) -> dict[str, Any]:
         """All figures."""
         return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
+
+
+class Analysis(Figures):
+    """How good the releases of a mechanism are.
+
+    The main figures are properties; `to_dict()` has all of them, as `veilwalk analyze --format json
+    --by-step` prints them. Where nothing is exact (`exact` is false: releases of the chain's own walks in
+    blocks, and walks that are made of observations), the properties are estimates, and
+    `to_dict()["simulated"]` has their standard errors.
+    """
+
+    __slots__ = ()
 
     @property
     def exact(self) -> bool:
@@ -242,20 +248,13 @@ def analyze(
     return Analysis(figures)
 
 
-class Comparison:
+class Comparison(Figures):
     """Mechanisms side by side, at equal epsilon and radius and at equal exact loss.
 
     `to_dict()` has all figures, as `veilwalk compare --format json` prints them.
     """
 
-    __slots__ = ("_figures",)
-
-    def __init__(self, figures: dict[str, Any]) -> None:
-        self._figures = figures
-
-    def to_dict(self) -> dict[str, Any]:
-        """All figures."""
-        return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
+    __slots__ = ()
 
     def winner(
         self,
@@ -411,19 +410,15 @@ def _member_in_words(member: dict[str, Any]) -> str:
     return f"{member['distance']}, {member['rule']}"
 
 
-class Tuning:
+class Tuning(Figures):
     """Members of the family, best first. `best()` makes the winner."""
 
-    __slots__ = ("_chain", "_figures")
+    __slots__ = ("_chain",)
     _HEADER: ClassVar[list[str]] = ["mechanism", "chain weight", "nats off", "wrong states", "entropy off"]
 
     def __init__(self, figures: dict[str, Any], chain: Chain) -> None:
-        self._figures = figures
+        super().__init__(figures)
         self._chain = chain
-
-    def to_dict(self) -> dict[str, Any]:
-        """All figures."""
-        return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
 
     def best(self) -> Mechanism:
         """The winner, ready to release walks."""

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from veilwalk import _native, html
 from veilwalk._native import ParameterError
-from veilwalk.analysis import _checked_steps, _counted, _in_columns, _start_word, _walks_in_words
+from veilwalk.analysis import (
+    Figures,
+    _checked_steps,
+    _counted,
+    _in_columns,
+    _start_word,
+    _walks_in_words,
+)
 from veilwalk.exact import whole_number
 from veilwalk.walks import collect
 from veilwalk.warning import warn
@@ -25,21 +32,14 @@ _GUESSES = {
 }
 
 
-class Attack:
+class Attack(Figures):
     """How often somebody who knows the chain, the mechanism and the release guesses right.
 
     Beside it stands how often that would be without the release, and how often the release itself is right.
     `to_dict()` has all figures, as `veilwalk attack --format json` prints them.
     """
 
-    __slots__ = ("_figures",)
-
-    def __init__(self, figures: dict[str, Any]) -> None:
-        self._figures = figures
-
-    def to_dict(self) -> dict[str, Any]:
-        """All figures."""
-        return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
+    __slots__ = ()
 
     @property
     def state(self) -> float:

@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Origin, OwnWalks};
+use crate::belief::largest;
 use crate::chain::StateId;
 use crate::inference::{Inference, InferenceSpace, Law, Posterior};
 use crate::random::{Source, Words};
@@ -205,7 +206,7 @@ impl Walks {
     fn new(law: &Law, longest: usize) -> Self {
         let log = |p: &f64| p.ln();
         let mut scores: Vec<f64> = law.initial().iter().map(log).collect();
-        let (mut before, mut ends) = (Vec::new(), vec![largest(&scores)]);
+        let (mut before, mut ends) = (Vec::new(), vec![StateId::new(largest(&scores))]);
         for _ in 1..longest {
             let mut next = vec![f64::NEG_INFINITY; scores.len()];
             let mut from = vec![0u32; scores.len()];
@@ -217,7 +218,7 @@ impl Walks {
             }
             scores = next;
             before.push(from);
-            ends.push(largest(&scores));
+            ends.push(StateId::new(largest(&scores)));
         }
         Self { before, ends }
     }
@@ -231,17 +232,6 @@ impl Walks {
         walk.reverse();
         walk
     }
-}
-
-/// The state with the largest number; of equals the first.
-fn largest(numbers: &[f64]) -> StateId {
-    let mut best = 0;
-    for (place, number) in numbers.iter().enumerate() {
-        if *number > numbers[best] {
-            best = place;
-        }
-    }
-    StateId::new(best)
 }
 
 struct Attacker<'a> {

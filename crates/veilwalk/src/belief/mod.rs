@@ -42,5 +42,5 @@ pub(crate) use moves::Moves;
 pub(crate) use parts::TrackParts;
 pub(crate) use space::BeliefSpace;
 pub(crate) use track::Track;
-pub(crate) use tracker::{Tracker, cheapest, expected_distances};
+pub(crate) use tracker::{Tracker, cheapest, expected_distances, largest};
 pub(crate) use window::{Seen, posterior_of_first, smooth};

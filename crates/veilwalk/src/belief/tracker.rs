@@ -188,6 +188,17 @@ pub(crate) fn cheapest(costs: &[f64]) -> usize {
     best
 }
 
+/// The place of the largest, of equals the first.
+pub(crate) fn largest(numbers: &[f64]) -> usize {
+    let mut best = 0;
+    for (place, number) in numbers.iter().enumerate() {
+        if *number > numbers[best] {
+            best = place;
+        }
+    }
+    best
+}
+
 /// The states with the largest masses, in order; of equals the first.
 fn likeliest(states: &[StateId], masses: &[f64], most: usize, out: &mut Vec<StateId>) {
     out.clear();

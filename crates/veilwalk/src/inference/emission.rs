@@ -173,9 +173,12 @@ impl Emission {
             return observation.fill_log_likelihoods(nothing, observed, reals, drawing, out);
         };
         let belief = track.predicted(tracker, beliefs);
-        believed.0.clone_from_slice_of(belief.states());
-        believed.1.clone_from_slice_of(belief.masses());
-        let predicted = Predicted { states: &believed.0, masses: &believed.1 };
+        let (states, masses) = believed;
+        states.clear();
+        states.extend_from_slice(belief.states());
+        masses.clear();
+        masses.extend_from_slice(belief.masses());
+        let predicted = Predicted { states, masses };
         observation.fill_log_likelihoods(predicted, observed, reals, drawing, out);
         observation.fill_log_likelihoods(predicted, observed, predicted.states, drawing, logs);
         track.believe(tracker, logs, beliefs);
@@ -210,18 +213,6 @@ impl Emission {
     fn take_room(&self, bytes: usize) -> bool {
         let less = |left: usize| left.checked_sub(bytes);
         self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
-    }
-}
-
-/// Replaces what a list holds.
-trait Refill<T> {
-    fn clone_from_slice_of(&mut self, other: &[T]);
-}
-
-impl<T: Copy> Refill<T> for Vec<T> {
-    fn clone_from_slice_of(&mut self, other: &[T]) {
-        self.clear();
-        self.extend_from_slice(other);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::emission::EmissionSpace;
 use super::law::Law;
 use super::{Inference, UnlikelyRelease};
-use crate::belief::{BeliefSpace, Explained, Moves, Seen, smooth};
+use crate::belief::{Belief, BeliefSpace, Explained, Moves, Seen, largest, smooth};
 use crate::chain::StateId;
 use crate::mechanism::Start;
 
@@ -50,12 +50,7 @@ impl Marginal {
     /// The likeliest state and its probability; of equals the first.
     #[must_use]
     pub fn likeliest(&self) -> (StateId, f64) {
-        let mut best = 0;
-        for (place, probability) in self.probabilities().iter().enumerate() {
-            if *probability > self.probabilities()[best] {
-                best = place;
-            }
-        }
+        let best = largest(self.probabilities());
         (self.states()[best], self.probabilities()[best])
     }
 
@@ -133,7 +128,7 @@ impl Inference {
         let mut out = Filtered { seen: Vec::with_capacity(drawn.len()), ..Filtered::default() };
         let mut belief = match self.emission.start() {
             // Disclosed: whatever the law says of first states.
-            Start::First => crate::belief::Belief::at(drawn[0]),
+            Start::First => Belief::at(drawn[0]),
             Start::Private | Start::Initial | Start::At(_) => law.first_belief(),
         };
         self.emission.begin(emission);
@@ -152,9 +147,7 @@ impl Inference {
         }
         out
     }
-}
 
-impl Inference {
     /// The likeliest of all real walks, given all that was released; of equals one.
     #[must_use]
     pub fn likeliest_walk(&self, posterior: &Posterior) -> Vec<StateId> {
@@ -194,12 +187,7 @@ impl Inference {
             scores = best;
             before.push(from);
         }
-        let mut here = 0;
-        for (number, score) in scores.iter().enumerate() {
-            if *score > scores[here] {
-                here = number;
-            }
-        }
+        let mut here = largest(&scores);
         let mut walk = Vec::with_capacity(posterior.steps.len());
         for (marginal, before) in posterior.steps.iter().zip(&before).rev() {
             walk.push(marginal.states()[here]);
