@@ -2,8 +2,14 @@
 //!
 //! The modules here have the names of those they show.
 
+pub mod ahead {
+    pub use crate::ahead::TooLargeToLookAhead;
+}
 pub mod analysis {
     pub use crate::analysis::figures::{DistanceLaw, EntropyFigures, Exceedance};
+    pub use crate::analysis::usual_attack::{
+        Attacks, USUAL_STEPS, UsualAttackError, attack_in_words, usual_attack,
+    };
 }
 pub mod audit {
     pub use crate::guarantee::audit::{Finding, LossEstimate, Probe, Sampler, StepSampler};
@@ -31,13 +37,13 @@ pub mod compare {
 }
 pub mod cover {
     pub use crate::guarantee::cover::{
-        ClosestStates, EmptyGuarantee, SuggestedRadii, radius_reaching,
+        ClosestStates, EmptyGuarantee, SuggestedRadii, radius_reaching, smallest_radius,
     };
 }
 pub mod distance {
     pub use crate::distance::{
-        Cells, Directed, DistanceTable, Edges, Hamming, Metric, Nearest, OnDemand,
-        SearchedDirected, SearchedSymmetric, Symmetric,
+        Cells, Directed, DistanceTable, Edges, Hamming, Metric, Nearest, NotAMetric, OnDemand,
+        OwnDistances, SearchedDirected, SearchedSymmetric, Symmetric,
     };
 }
 pub mod drift {

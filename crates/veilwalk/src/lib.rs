@@ -52,6 +52,11 @@
 
 #![cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for saved sessions only"))]
 
+// Numbers of states, moves and bytes are handed between `usize` and 64 bits everywhere.
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("veilwalk needs a system with 64-bit addresses");
+
+mod ahead;
 pub mod analysis;
 mod belief;
 pub mod chain;
@@ -61,6 +66,7 @@ pub mod guarantee;
 pub mod inference;
 #[doc(hidden)]
 pub mod internal;
+mod measure;
 pub mod mechanism;
 mod model;
 mod nats;
@@ -76,9 +82,10 @@ mod storage;
 mod watch;
 
 pub use chain::{Chain, ChainBuilder, Initial, StateId};
-pub use distance::CacheSize;
+pub use distance::{CacheSize, Ground, GroundError};
 pub use error::Error;
 pub use guarantee::Guarantee;
+pub use measure::Measure;
 pub use mechanism::{
     BlockLength, Design, Distance, Epsilon, Mechanism, Preset, Promise, Radius, Rule, Unit,
 };

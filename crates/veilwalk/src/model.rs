@@ -1,32 +1,38 @@
 //! The model: a chain together with its distances.
 //!
 //! Immutable, shared by [`Arc`], and named by its chain's content hash, since the distances follow
-//! from the chain. The distances are in a table of all pairs, or, for a chain too large for that,
+//! from the chain. (With another metric than the chain's own moves, the metric is part of its name.) The distances are in a table of all pairs, or, for a chain too large for that,
 //! found by searching when they are asked for; a release is the same either way.
 
 use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
+use crate::ahead::{Ahead, Loss, TooLargeToLookAhead};
 use crate::chain::{Chain, ChainHash, Initial, StateId};
 use crate::distance::{
-    CacheSize, Cells, CellsTooLarge, Directed, DistanceTable, Edges, Metric, Nearest, OnDemand,
-    SearchedDirected, SearchedSymmetric, Symmetric,
+    CacheSize, Cells, CellsTooLarge, Directed, DistanceTable, Edges, Ground, GroundError, Metric,
+    Nearest, OnDemand, SearchedDirected, SearchedSymmetric, Symmetric,
 };
+use crate::measure::Measure;
 use crate::mechanism::Calibration;
 use crate::mechanism::cell::{self, CellScale};
 use crate::mechanism::{Design, Promise};
 use crate::nats::Nats;
 use crate::remedy::Remedy;
+use crate::watch::{Stopped, Watch};
 
 /// A chain with the distances between its states.
 #[derive(Debug)]
 pub struct Model {
     chain: Chain,
+    ground: Ground,
     on_demand: Option<Arc<OnDemand>>,
     directed: OnceLock<Arc<DistanceTable>>,
     symmetric: OnceLock<Arc<DistanceTable>>,
     cells: [OnceLock<Arc<Cells>>; 2],
+    states_ahead: OnceLock<Arc<Ahead>>,
+    distance_ahead: OnceLock<Arc<Ahead>>,
     closest_pair: OnceLock<Option<Pair>>,
     certified: Vec<Certified>,
     origin: Option<Arc<dyn TableOrigin>>,
@@ -55,6 +61,8 @@ pub struct ModelChanged(pub String);
 /// What was computed of a model before, for [`Model::with_tables`].
 #[derive(Debug, Default)]
 pub struct Tables {
+    /// The metric they are of.
+    pub ground: Ground,
     /// All distances, from every state to every state, and the larger of the two directions.
     pub distances: Option<(Arc<DistanceTable>, Arc<DistanceTable>)>,
     /// The chain's transitions turned around, for chains too large for a table.
@@ -105,6 +113,17 @@ pub struct TooLarge {
     pub states: usize,
 }
 
+/// Why there is no table for looking ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum LookAheadError {
+    /// The chain is too large.
+    #[error(transparent)]
+    TooLarge(#[from] TooLargeToLookAhead),
+    /// The watcher asked to stop.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
 impl Certified {
     /// Whether there is one scale for each state, none above what the promise allows at most. (That
     /// they keep the promise is for [`check_certificate`](crate::guarantee::check_certificate).)
@@ -127,8 +146,37 @@ impl Model {
     ///
     /// If the chain has more than [`Model::LARGEST_TABLE`] states.
     pub fn new(chain: Chain) -> Result<Self, TooLarge> {
-        let model = Self::without_distances(chain, None);
+        let model = Self::without_distances(chain, Ground::Nats, None);
         model.require_tables()?;
+        let _ = model.directed();
+        Ok(model)
+    }
+
+    /// A chain with the distances of a metric, of any size that it allows: in a table where that fits, or searched for.
+    ///
+    /// ```
+    /// use veilwalk::chain::{Length, Places};
+    /// use veilwalk::{Chain, Ground, Model};
+    ///
+    /// let chain = Chain::downtown();
+    /// let block = Length::from_millimetres(80_000).unwrap();
+    /// let places = Places { lengths: Some(vec![block; chain.transitions()]), ..Places::default() };
+    /// let model = Model::measured(chain.with_places(places)?, Ground::Street)?;
+    /// let closest = model.closest_pair().unwrap();
+    /// assert_eq!(model.measure().distance(closest.distance), "80 m");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the chain does not know what the metric rests on, or has too many states for it.
+    pub fn measured(chain: Chain, ground: Ground) -> Result<Self, GroundError> {
+        ground.check(&chain)?;
+        let large = chain.len() > Self::LARGEST_TABLE;
+        let model = Self::without_distances(chain, ground, None);
+        if large {
+            return Ok(model.searching(CacheSize::default()));
+        }
         let _ = model.directed();
         Ok(model)
     }
@@ -140,7 +188,7 @@ impl Model {
         if chain.len() > Self::LARGEST_TABLE {
             return Self::on_demand(chain, CacheSize::default());
         }
-        let model = Self::without_distances(chain, None);
+        let model = Self::without_distances(chain, Ground::Nats, None);
         let _ = model.directed();
         model
     }
@@ -150,16 +198,19 @@ impl Model {
     #[must_use]
     pub fn on_demand(chain: Chain, cache_size: CacheSize) -> Self {
         let on_demand = Arc::new(OnDemand::new(&chain, cache_size));
-        Self::without_distances(chain, Some(on_demand))
+        Self::without_distances(chain, Ground::Nats, Some(on_demand))
     }
 
-    fn without_distances(chain: Chain, on_demand: Option<Arc<OnDemand>>) -> Self {
+    fn without_distances(chain: Chain, ground: Ground, on_demand: Option<Arc<OnDemand>>) -> Self {
         Self {
             chain,
+            ground,
             on_demand,
             directed: OnceLock::new(),
             symmetric: OnceLock::new(),
             cells: Default::default(),
+            states_ahead: OnceLock::new(),
+            distance_ahead: OnceLock::new(),
             closest_pair: OnceLock::new(),
             certified: Vec::new(),
             origin: None,
@@ -170,7 +221,7 @@ impl Model {
     /// promise rests on the tables and scales being those of this chain.
     #[must_use]
     pub fn with_tables(chain: Chain, tables: Tables) -> Self {
-        let mut model = Self::without_distances(chain, None);
+        let mut model = Self::without_distances(chain, tables.ground, None);
         model.certified = tables.certified;
         model.origin = tables.origin;
         if let Some((directed, symmetric)) = tables.distances {
@@ -178,10 +229,8 @@ impl Model {
             let _ = model.symmetric.set(symmetric);
         } else if model.require_tables().is_err() {
             let incoming = tables.incoming.filter(|edges| edges.states() == model.chain.len());
-            let incoming = incoming.unwrap_or_else(|| Edges::incoming(&model.chain));
-            let size = CacheSize::default();
-            let on_demand = OnDemand::with_incoming(&model.chain, incoming, size);
-            model.on_demand = Some(Arc::new(on_demand));
+            let incoming = incoming.unwrap_or_else(|| model.ground.incoming(&model.chain));
+            model.on_demand = Some(model.searches_of(incoming, CacheSize::default()));
         }
         for (nearest, cells) in tables.cells {
             let _ = model.cells[nearest as usize].set(cells);
@@ -238,14 +287,43 @@ impl Model {
         self.certified.iter().find(wanted).map(|c| &c.scales)
     }
 
-    /// The same model with distances on demand, and this much kept of the searches.
+    /// The same model with distances on demand, and this much kept of the searches. A metric that cannot be searched
+    /// for keeps its table.
     #[must_use]
     pub fn searching(mut self, cache_size: CacheSize) -> Self {
         match self.on_demand.as_mut().and_then(Arc::get_mut) {
             Some(searches) => searches.set_cache_size(cache_size),
-            None => self.on_demand = Some(Arc::new(OnDemand::new(&self.chain, cache_size))),
+            None if self.ground.can_be_searched() => {
+                let incoming = self.ground.incoming(&self.chain);
+                self.on_demand = Some(self.searches_of(incoming, cache_size));
+            }
+            None => {}
         }
         self
+    }
+
+    fn searches_of(&self, incoming: Edges, cache_size: CacheSize) -> Arc<OnDemand> {
+        Arc::new(match self.ground.is_undirected() {
+            true => OnDemand::undirected(incoming, cache_size),
+            false => OnDemand::with_incoming(&self.chain, incoming, cache_size),
+        })
+    }
+
+    /// The metric that distances are taken from.
+    #[must_use]
+    pub fn ground(&self) -> &Ground {
+        &self.ground
+    }
+
+    /// What distances are counted in.
+    #[must_use]
+    pub fn measure(&self) -> Measure {
+        self.ground.measure()
+    }
+
+    /// The pairs of states whose distances make all others, where the metric is that of a graph without directions.
+    pub(crate) fn spanning_pairs(&self) -> Option<Vec<(StateId, StateId, Nats)>> {
+        self.ground.spanning_pairs(&self.chain)
     }
 
     /// All scales that were calibrated before.
@@ -319,10 +397,17 @@ impl Model {
         &self.chain
     }
 
-    /// What names this model: the hash of its chain.
+    /// What names this model: the hash of its chain, and, with another metric than nats, of that and the metric.
     #[must_use]
     pub fn hash(&self) -> ChainHash {
-        self.chain.hash()
+        let chain = self.chain.hash();
+        if self.ground == Ground::Nats {
+            return chain;
+        }
+        let mut hasher = blake3::Hasher::new_derive_key("veilwalk 2026 model v1");
+        hasher.update(&chain.0);
+        self.ground.hash_into(&mut hasher);
+        ChainHash(*hasher.finalize().as_bytes())
     }
 
     /// All distances `d(y, x)`.
@@ -335,7 +420,7 @@ impl Model {
     pub fn directed(&self) -> &Arc<DistanceTable> {
         self.directed.get_or_init(|| {
             self.require_tables().unwrap_or_else(|error| panic!("{error}"));
-            Arc::new(DistanceTable::directed(&self.chain))
+            Arc::new(self.ground.table(&self.chain))
         })
     }
 
@@ -346,7 +431,10 @@ impl Model {
     /// As [`Model::directed`].
     #[must_use]
     pub fn symmetric(&self) -> &Arc<DistanceTable> {
-        self.symmetric.get_or_init(|| Arc::new(self.directed().symmetric()))
+        self.symmetric.get_or_init(|| match self.ground.is_undirected() {
+            true => self.directed().clone(),
+            false => Arc::new(self.directed().symmetric()),
+        })
     }
 
     /// The right answers and the distances to cells, computed when first asked for.
@@ -361,6 +449,35 @@ impl Model {
             let cells = Cells::new(&self.chain, self.directed(), self.symmetric(), nearest)?;
             // Another thread may have been faster; its cells are the same.
             let _ = slot.set(Arc::new(cells));
+        }
+        Ok(slot.get().expect("just filled"))
+    }
+
+    /// How many states are expected to be wrong from each answer on, computed when first asked for.
+    ///
+    /// # Errors
+    ///
+    /// If the chain is too large, or the watcher asks to stop.
+    pub(crate) fn states_ahead(&self, watch: Watch<'_>) -> Result<&Arc<Ahead>, LookAheadError> {
+        self.ahead(&self.states_ahead, || Loss::States, watch)
+    }
+
+    /// The same for distances.
+    pub(crate) fn distance_ahead(&self, watch: Watch<'_>) -> Result<&Arc<Ahead>, LookAheadError> {
+        self.ahead(&self.distance_ahead, || Loss::Distance(self.symmetric()), watch)
+    }
+
+    fn ahead<'a>(
+        &self,
+        slot: &'a OnceLock<Arc<Ahead>>,
+        loss: impl FnOnce() -> Loss<'a>,
+        watch: Watch<'_>,
+    ) -> Result<&'a Arc<Ahead>, LookAheadError> {
+        if slot.get().is_none() {
+            Ahead::affordable(&self.chain)?;
+            let ahead = Ahead::new(&self.chain, loss(), watch)?;
+            // Another thread may have been faster; its table is the same.
+            let _ = slot.set(Arc::new(ahead));
         }
         Ok(slot.get().expect("just filled"))
     }

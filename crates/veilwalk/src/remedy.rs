@@ -60,6 +60,10 @@ pub enum Remedy {
     ExactScale,
     /// Release in blocks.
     Blocks,
+    /// Where states lie.
+    Places,
+    /// The metric that distances are taken from.
+    Metric,
     /// The distance.
     Distance,
     /// The chain weight.
@@ -72,6 +76,8 @@ pub enum Remedy {
     LeastShare,
     /// How a walk is made of observations.
     Track,
+    /// Say how much a move's own unlikeliness counts in a walk made of observations.
+    Typicality,
     /// Answer later, with more observations.
     Lag,
 }
@@ -119,12 +125,15 @@ impl Remedy {
             Self::Rule => "the rule",
             Self::ExactScale => "Calibration::Exact",
             Self::Blocks => "a block length",
+            Self::Places => "Chain::with_places",
+            Self::Metric => "Model::measured",
             Self::Distance => "the distance",
             Self::ChainWeight => "the chain weight",
             Self::Candidates => "Candidates",
             Self::Weights => "StateWeights",
             Self::LeastShare => "LeastShare",
-            Self::Track => "Tracking",
+            Self::Track => "the aim of the tracking",
+            Self::Typicality => "the typicality",
             Self::Lag => "a lag",
         }
     }

@@ -20,6 +20,8 @@ pub enum Stage {
     Scales,
     /// Public weights of the states are looked for.
     Weights,
+    /// What answers cost from here on is computed.
+    Ahead,
     /// Losses of pairs of states are compared.
     Losses,
     /// States that have an alternative are counted.
@@ -66,6 +68,7 @@ impl fmt::Display for Stage {
             Self::Cells => "cells",
             Self::Scales => "calibrating",
             Self::Weights => "weights",
+            Self::Ahead => "looking ahead",
             Self::Losses => "comparing states",
             Self::Cover => "cover",
             Self::Checks => "checks",

@@ -48,7 +48,7 @@ fn models() -> Vec<(&'static str, Arc<Model>)> {
 }
 
 #[test]
-fn it_is_never_worse_than_before_nor_than_the_chain_alone() {
+fn slow_it_is_never_worse_than_before_nor_than_the_chain_alone() {
     for (name, model) in models() {
         for epsilon in ["0.2", "1", "3.5", "8"] {
             for promise in [radius(epsilon, "3.5"), one_substitution(epsilon)] {

@@ -180,7 +180,7 @@ proptest! {
     /// Self-loops, single successors, near-certain and near-impossible moves: the exact loss is
     /// within what the theorem promises, for every member of the family and every unit.
     #[test]
-    fn the_exact_loss_is_within_the_bound(chain in random_chain(9)) {
+    fn slow_the_exact_loss_is_within_the_bound(chain in random_chain(9)) {
         let model = Arc::new(Model::new(chain).unwrap());
         // The allowance for rounding weighs more the closer two states are.
         let positive = |x| model.symmetric().to(x).iter().filter(|d| **d > Nats::ZERO);
@@ -226,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn calibrated_scales_keep_their_promise(chain in random_chain(6)) {
+    fn slow_calibrated_scales_keep_their_promise(chain in random_chain(6)) {
         let model = Arc::new(Model::new(chain).unwrap());
         for design in designs() {
             for promise in units() {

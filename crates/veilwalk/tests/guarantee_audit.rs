@@ -27,7 +27,7 @@ fn check(mechanism: &Mechanism, sampler: &mut dyn Sampler) -> AuditReport {
 }
 
 #[test]
-fn the_right_sampler_passes() {
+fn slow_the_right_sampler_passes() {
     let model = credit();
     for (seed, name) in Preset::ALL.into_iter().enumerate() {
         let mechanism = preset(&model, name, "2", "3.5");
@@ -140,7 +140,7 @@ impl<W: Words> Sampler for Faulty<'_, W> {
 }
 
 #[test]
-fn every_broken_sampler_is_caught() {
+fn slow_every_broken_sampler_is_caught() {
     let model = credit();
     let mechanism = preset(&model, Preset::Paper, "2", "3.5");
     for fault in [Fault::BiasedCoin, Fault::NaiveShuffle, Fault::LostOutcome, Fault::Impossible] {
@@ -224,7 +224,7 @@ impl<W: Words> Sampler for Misseeing<'_, W> {
 }
 
 #[test]
-fn every_wrong_observation_is_caught() {
+fn slow_every_wrong_observation_is_caught() {
     use Misseen::{Impossible, Lost, TooOftenRight, TooSharp, Unweighted};
     let model = credit();
     let cases = [

@@ -219,7 +219,7 @@ proptest! {
         chain in random_chain(12),
         moves in proptest::collection::vec(0usize..1000, 1..40),
         preset in prop_oneof![Just(Preset::Tight), Just(Preset::Believed)],
-        aim in prop_oneof![Just(TrackAim::Distance), Just(TrackAim::States)],
+        aim in proptest::sample::select(TrackAim::NAMES).prop_map(|(_, aim)| aim),
         lag in prop_oneof![Just(0u32), Just(1), Just(7)],
         promise in prop_oneof![Just(radius("2", "1")), Just(substitutions("1", 1))],
         start in prop_oneof![Just(Start::Private), Just(Start::Initial), Just(Start::First)],

@@ -93,7 +93,7 @@ fn cells(model: &Arc<Model>, rate: &str, calibration: Calibration) -> Mechanism 
 }
 
 #[test]
-fn roads_at_two_per_nat() {
+fn slow_roads_at_two_per_nat() {
     let Some(model) = roads() else { return };
     assert_eq!((model.chain().len(), model.chain().transitions()), (711, 1670));
     assert!((model.diameter().distance.as_f64() - 15.1886).abs() < 1e-4);
@@ -118,7 +118,7 @@ fn roads_at_two_per_nat() {
 /// far away until it has found back, so a walk is mostly right or mostly wrong, and hundreds are needed
 /// for two digits: exact figures of drawn walks are held against the simulation.
 #[test]
-fn roads_in_blocks_at_one_per_nat() {
+fn slow_roads_in_blocks_at_one_per_nat() {
     let Some(model) = roads() else { return };
     let known = [("1", 0.79), ("5", 0.34), ("10", 0.117), ("all", 0.002)];
     for (length, wrong) in known {
@@ -148,7 +148,7 @@ fn exact_wrong_share(blocks: &Mechanism, walks: usize) -> (f64, f64) {
 }
 
 #[test]
-fn wikispeedia_at_two_and_three_per_nat() {
+fn slow_wikispeedia_at_two_and_three_per_nat() {
     let Some(model) = wikispeedia() else { return };
     assert_eq!((model.chain().len(), model.chain().transitions()), (3808, 58_500));
     assert_eq!(model.chain().largest_out_degree(), 380);
@@ -187,7 +187,7 @@ fn most_memory() -> Option<u64> {
 /// How long inference takes: one walk of 100 steps, and twenty rounds over two thousand of 30.
 #[test]
 #[ignore = "takes minutes; prints the figures of docs/inference.md"]
-fn inference_on_clicks() {
+fn slow_inference_on_clicks() {
     let Some(model) = wikispeedia() else { return };
     let own = OwnWalks::new(model.chain());
     let (cell, tight) =

@@ -35,7 +35,7 @@ fn counts(
 /// Ten million steps a mechanism, over several pairs of last and real states. Every outcome is
 /// judged by itself, also those expected less than once: more of them than chance allows fails.
 #[test]
-fn ten_million_steps_agree_with_the_kernel() {
+fn slow_ten_million_steps_agree_with_the_kernel() {
     let model = credit();
     let pairs = [("Caa", "Ca/C"), ("Caa", "Aaa"), ("Def", "Aaa"), ("B", "B"), ("Aaa", "Def")];
     let steps = 10_000_000 / pairs.len() as u64;
@@ -59,7 +59,7 @@ fn ten_million_steps_agree_with_the_kernel() {
 
 /// Outcomes of probability down to 1e-7, on a chain with many candidates.
 #[test]
-fn rare_outcomes_are_neither_lost_nor_inflated() {
+fn slow_rare_outcomes_are_neither_lost_nor_inflated() {
     let model = Arc::new(Model::new(Chain::downtown()).unwrap());
     let mechanism = preset(&model, Preset::Paper, "3", "1");
     let (previous, real) = (state(&model, "Cedar-2"), state(&model, "Cedar-3"));
@@ -78,7 +78,7 @@ fn rare_outcomes_are_neither_lost_nor_inflated() {
 /// The same with more candidates than are visited in random order, at scales where one of those is
 /// always accepted and where often none is.
 #[test]
-fn many_candidates_agree_with_the_kernel() {
+fn slow_many_candidates_agree_with_the_kernel() {
     let model = Arc::new(Model::new(scattered_chain(120, 60, 8)).unwrap());
     let (previous, real) = (StateId::new(3), StateId::new(50));
     let steps = 3_000_000;

@@ -121,6 +121,27 @@ fn a_saved_session_is_refused_where_it_does_not_belong() {
     }
 }
 
+/// Whoever makes a checksum that is right can write any number. None is counted beyond its end.
+#[test]
+fn a_walk_longer_than_any_is_refused() {
+    let sharp = mechanism(Preset::Sharp);
+    let mut session = Session::new(sharp.clone(), &Source::system(), Start::Initial, "w").unwrap();
+    session.release(real(0)).unwrap();
+    let saved = session.save().unwrap();
+    // The version, 40 bytes of hashes, nothing of a key, then how many states were released.
+    let at = 1 + 40 + 1;
+    assert_eq!(saved[at], 1);
+    let with = |number: &[u8]| {
+        let content = [&saved[..at], number, &saved[at + 1..saved.len() - 4]].concat();
+        let sum = blake3::hash(&content);
+        let bytes = [&content[..], &sum.as_bytes()[..4]].concat();
+        Session::resume(sharp.clone(), &Source::system(), Start::Initial, "w", &bytes)
+    };
+    assert_eq!(with(&[7]).unwrap().walk().released(), 7);
+    let most = [&[0xff; 9][..], &[1]].concat();
+    assert!(matches!(with(&most).unwrap_err(), ResumeError::Damaged));
+}
+
 #[test]
 fn starts() {
     let mechanism = mechanism(Preset::Sharp);

@@ -29,7 +29,7 @@ fn the_winner_is_never_worse_than_the_paper_or_any_other() {
                 let aim: Aim = aim.parse().unwrap();
                 let question = Question { steps: 30, ..Question::new(promise, aim) };
                 let ranking = tune(&model, question, &unwatched).unwrap();
-                assert_eq!(ranking.members.len() + ranking.impossible.len(), 44);
+                assert_eq!(ranking.members.len() + ranking.impossible.len(), 48);
                 let winner = ranking.winner();
                 assert!(
                     winner.score <= ranking.of(Preset::Paper).unwrap().score,

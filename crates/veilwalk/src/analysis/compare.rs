@@ -213,7 +213,7 @@ impl Comparison {
             Basis::Radius(radius) => {
                 let cover = Cover::new(&setting.model, Unit::Radius(radius));
                 let closest = setting.model.closest_pair().filter(|_| cover.is_vacuous());
-                closest.map(|pair| pair.distance.to_string())
+                closest.map(|pair| setting.model.measure().distance(pair.distance))
             }
             Basis::Substitutions(_) | Basis::Loss => None,
         };

@@ -2,7 +2,7 @@
 
 use crate::model::Model;
 
-/// A tenth, two, four and six tenths of the chain's diameter, in round numbers of nats; none if all
+/// A tenth, two, four and six tenths of the chain's diameter, in round numbers of nats or metres; none if all
 /// states are at distance zero. On the credit chain these are 2, 5, 10 and 15.
 ///
 /// # Panics
@@ -10,7 +10,9 @@ use crate::model::Model;
 /// If the model has [no tables](Model::require_tables).
 #[must_use]
 pub fn usual_levels(model: &Model) -> Vec<f64> {
-    across(model.diameter().distance.as_f64())
+    let measure = model.measure();
+    let levels = across(measure.of(model.diameter().distance));
+    levels.into_iter().map(|level| measure.inside(level)).collect()
 }
 
 fn across(diameter: f64) -> Vec<f64> {

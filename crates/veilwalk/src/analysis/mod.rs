@@ -51,6 +51,7 @@ pub(crate) mod profile;
 pub(crate) mod simulate;
 pub(crate) mod tune;
 pub(crate) mod typical;
+pub(crate) mod usual_attack;
 
 pub use attack::{Attack, Attacked, Guess, Odds, affordable_attack, attack};
 pub use chain_alone::chain_alone;

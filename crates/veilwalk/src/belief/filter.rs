@@ -141,9 +141,13 @@ impl Belief {
         let BeliefSpace { sums, belief: moved, .. } = space;
         sums.fit(law.states());
         moved.clear();
-        let moves: usize = self.states.iter().map(|&from| law.targets(from).len()).sum();
+        let (mut moves, most) = (0, law.states() / Self::FEW);
+        let many = self.states.iter().any(|&from| {
+            moves += law.targets(from).len();
+            moves >= most
+        });
         // The sums are the same either way: only how states in use are found differs.
-        if moves >= law.states() / Self::FEW {
+        if many {
             for (&from, &mass) in self.states.iter().zip(&self.masses) {
                 sums.add_all_unnoted(law.targets(from), law.probabilities(from), mass);
             }

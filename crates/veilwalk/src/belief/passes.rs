@@ -36,18 +36,17 @@ impl WithSimd for Weigh<'_> {
         let Self { logs, masses, factors } = self;
         let top = largest_of(logs);
         if top > f64::NEG_INFINITY {
-            for (slot, &log) in factors.iter_mut().zip(logs) {
+            let slots = factors.iter_mut().zip(masses.iter_mut());
+            for ((slot, mass), &log) in slots.zip(logs) {
                 // Where both are infinite the difference is no number, and the state is as likely as the top.
                 let below = if log == top { 0.0 } else { top - log };
                 let factor = exp_minus(below);
                 // 700 nats and more count as impossible, and so does what is not a number.
                 *slot = if below < 700.0 { factor } else { 0.0 };
+                *mass *= *slot;
             }
         } else {
             factors.fill(1.0);
-        }
-        for (mass, factor) in masses.iter_mut().zip(factors.iter()) {
-            *mass *= factor;
         }
         Weighed { top, total: sum_of(masses), largest: largest_of(masses) }
     }

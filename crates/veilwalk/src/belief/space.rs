@@ -95,28 +95,37 @@ impl Sums {
         states: &mut Vec<StateId>,
         masses: &mut Vec<f64>,
     ) {
-        states.clear();
-        masses.clear();
-        states.reserve(chain_states);
-        masses.reserve(chain_states);
+        // What lies there is written over.
+        states.resize(chain_states, StateId::new(0));
+        masses.resize(chain_states, 0.0);
+        let mut kept = 0;
         let (eights, rest) = self.numbers[..chain_states].as_chunks_mut::<8>();
         let mut eight: [u32; 8] = std::array::from_fn(|i| i as u32);
         for sums in eights {
-            // Mostly all of them are in use.
+            let both =
+                (states[kept..].first_chunk_mut::<8>(), masses[kept..].first_chunk_mut::<8>());
+            // There is room: no more was kept than was looked at.
+            let (Some(states), Some(masses)) = both else { unreachable!("room for eight") };
+            let eight_states: &[StateId; 8] = bytemuck::cast_ref(&eight);
+            // Often all of them are in use.
             if sums.iter().fold(true, |all, &sum| all & (sum > 0.0)) {
-                states.extend_from_slice(bytemuck::cast_slice(&eight));
-                masses.extend_from_slice(sums);
+                (*states, *masses) = (*eight_states, *sums);
+                kept += 8;
             } else {
-                let places = eight.iter().map(|&place| StateId::new(place as usize));
-                push_positive(places.zip(sums.iter().copied()), states, masses);
+                kept += push_positive(eight_states, sums, states, masses);
             }
             *sums = [0.0; 8];
             // The chain has fewer than 2³² states, so nobody looks at these where they wrap around.
             eight = eight.map(|place| place.wrapping_add(8));
         }
         let place = chain_states - rest.len();
-        let last = (place..).map(StateId::new).zip(rest.iter_mut().map(std::mem::take));
-        push_positive(last, states, masses);
+        for (place, sum) in (place..).zip(rest) {
+            (states[kept], masses[kept]) = (StateId::new(place), *sum);
+            kept += usize::from(*sum > 0.0);
+            *sum = 0.0;
+        }
+        states.truncate(kept);
+        masses.truncate(kept);
     }
 
     /// The sum of a state.
@@ -139,15 +148,21 @@ impl Sums {
     }
 }
 
+/// Puts those of eight sums that are not zero first, with their states, and says how many there are.
+#[inline(always)]
 fn push_positive(
-    sums: impl Iterator<Item = (StateId, f64)>,
-    states: &mut Vec<StateId>,
-    masses: &mut Vec<f64>,
-) {
-    for (state, sum) in sums.filter(|(_, sum)| *sum > 0.0) {
-        states.push(state);
-        masses.push(sum);
+    eight: &[StateId; 8],
+    sums: &[f64; 8],
+    states: &mut [StateId; 8],
+    masses: &mut [f64; 8],
+) -> usize {
+    // Each is written, and written over by the next one if it is zero: a branch would be guessed wrong often.
+    let mut kept = 0;
+    for (&state, &sum) in eight.iter().zip(sums) {
+        (states[kept & 7], masses[kept & 7]) = (state, sum);
+        kept += usize::from(sum > 0.0);
     }
+    kept
 }
 
 /// The places of the ones, from the lowest up.

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use super::filter::Belief;
 use super::shortlist::Choice;
+use crate::ahead::Ahead;
 use crate::chain::StateId;
 use crate::distance::Metric;
 use crate::mechanism::{TrackAim, Tracking};
-use crate::model::Model;
+use crate::model::{LookAheadError, Model};
 use crate::nats::Nats;
+use crate::watch::unwatched;
 
 /// Scratch memory for answers.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,17 @@ pub(super) struct AnswerSpace {
     starts: Vec<StateId>,
 }
 
+/// What an answer costs when the real state is another one.
+#[derive(Clone, Debug)]
+enum Cost {
+    /// The symmetric distance between the two.
+    Distance(Arc<dyn Metric>),
+    /// One.
+    States,
+    /// One of these, and what is expected to be lost afterwards.
+    Ahead(Arc<Ahead>),
+}
+
 /// Answers beliefs on one model. Walks share it.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
@@ -35,8 +48,7 @@ pub(crate) struct Tracker {
     tracking: Tracking,
     gamma: f64,
     threshold: f64,
-    /// The distance, if that is the aim.
-    metric: Option<Arc<dyn Metric>>,
+    cost: Cost,
     initial: Belief,
 }
 
@@ -64,14 +76,20 @@ impl Tracker {
     const MOST_STARTS: usize = 256;
 
     /// Follows walks on this model.
+    ///
+    /// # Panics
+    ///
+    /// If it is to look ahead, and the chain is too large for that.
     pub(crate) fn new(model: Arc<Model>, tracking: Tracking) -> Self {
-        let metric = match tracking.aim {
-            TrackAim::Distance => Some(model.symmetric_metric()),
-            TrackAim::States => None,
+        let cost = match tracking.aim {
+            TrackAim::Distance => Cost::Distance(model.symmetric_metric()),
+            TrackAim::States => Cost::States,
+            TrackAim::StatesAhead => Cost::Ahead(made(model.states_ahead(&unwatched))),
+            TrackAim::DistanceAhead => Cost::Ahead(made(model.distance_ahead(&unwatched))),
         };
         let initial = Belief::initial(model.chain());
         let (gamma, threshold) = (tracking.gamma.as_f64(), Self::PRUNED_BELOW);
-        Self { model, tracking, gamma, threshold, metric, initial }
+        Self { model, tracking, gamma, threshold, cost, initial }
     }
 
     /// The same with another part of the largest mass below which states are dropped: from zero, which
@@ -136,14 +154,19 @@ impl Tracker {
         let typicality = |place: usize| {
             weights.get(place).map_or(0.0, |weight: &Nats| self.gamma * weight.as_f64())
         };
-        let answer = match &self.metric {
-            Some(metric) => {
+        let answer = match &self.cost {
+            Cost::Distance(metric) => {
                 let metric = metric.as_ref();
                 let choice = Choice { metric, candidates, added: &typicality, states, masses };
                 self.nearest(choice, space)
             }
-            None => {
-                wrong_states(candidates, states, masses, &mut space.costs);
+            cost => {
+                match cost {
+                    Cost::Ahead(table) => {
+                        expected_ahead(table, candidates, states, masses, &mut space.costs);
+                    }
+                    _ => wrong_states(candidates, states, masses, &mut space.costs),
+                }
                 for (place, cost) in space.costs.iter_mut().enumerate() {
                     *cost += typicality(place);
                 }
@@ -272,4 +295,26 @@ fn wrong_states(candidates: &[StateId], states: &[StateId], masses: &[f64], cost
             *cost -= masses[place];
         }
     }
+}
+
+fn made(table: Result<&Arc<Ahead>, LookAheadError>) -> Arc<Ahead> {
+    table.unwrap_or_else(|error| panic!("{error}")).clone()
+}
+
+/// Sets each candidate's cost to what is expected to be lost from it on: `Σ_x b(x) V(w, x)`, from the first `x` to
+/// the last.
+fn expected_ahead(
+    table: &Ahead,
+    candidates: &[StateId],
+    states: &[StateId],
+    masses: &[f64],
+    costs: &mut Vec<f64>,
+) {
+    costs.clear();
+    costs.extend(candidates.iter().map(|&candidate| {
+        let row = table.of(candidate);
+        let terms = states.iter().zip(masses);
+        let sum = terms.fold(0.0, |sum, (x, mass)| sum + mass * f64::from(row[x.index()]));
+        sum / table.one()
+    }));
 }

@@ -1,10 +1,10 @@
 //! Building a chain: from probabilities or counts, checked, with every repair asked for and told.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
-use super::{Chain, Initial, StateId, StateLabels, structure};
+use super::{Chain, Initial, Length, Places, StateId, StateLabels, structure};
 use crate::nats::Nats;
 use crate::remedy::Remedy;
 
@@ -93,6 +93,17 @@ pub enum ChainError {
         /// Where it ends.
         to: String,
     },
+    /// A transition without a length beside others that have one.
+    #[error(
+        "the transition from {from:?} to {to:?} has no length, and others have one; give all of them a \
+         length, or none"
+    )]
+    NoLength {
+        /// Where the transition starts.
+        from: String,
+        /// Where it ends.
+        to: String,
+    },
     /// Two states with one label.
     #[error("the label {0:?} stands for two states; give each state a label of its own")]
     DuplicateLabel(String),
@@ -160,7 +171,16 @@ pub enum ChainError {
 pub struct ChainBuilder {
     entries: Entries,
     labels: StateLabels,
-    edges: Vec<(StateId, StateId, f64)>,
+    edges: Vec<Edge>,
+}
+
+/// A transition as it was given.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    from: StateId,
+    to: StateId,
+    entry: f64,
+    length: Option<Length>,
 }
 
 impl ChainBuilder {
@@ -200,6 +220,27 @@ impl ChainBuilder {
     /// If the entry is negative, infinite or not a number. (That a transition was given twice is
     /// found by [`ChainBuilder::build`].)
     pub fn transition(&mut self, from: StateId, to: StateId, entry: f64) -> Result<(), ChainError> {
+        self.add(Edge { from, to, entry, length: None })
+    }
+
+    /// Adds a transition that is this long. In a chain that knows lengths every transition has one.
+    ///
+    /// # Errors
+    ///
+    /// As [`ChainBuilder::transition`]. (That another transition has no length is found by
+    /// [`ChainBuilder::build`].)
+    pub fn transition_of_length(
+        &mut self,
+        from: StateId,
+        to: StateId,
+        entry: f64,
+        length: Length,
+    ) -> Result<(), ChainError> {
+        self.add(Edge { from, to, entry, length: Some(length) })
+    }
+
+    fn add(&mut self, edge: Edge) -> Result<(), ChainError> {
+        let Edge { from, to, entry, .. } = edge;
         if !entry.is_finite() || entry < 0.0 {
             return Err(ChainError::BadEntry {
                 from: self.labels.get(from.index()).to_owned(),
@@ -207,7 +248,7 @@ impl ChainBuilder {
                 value: entry,
             });
         }
-        self.edges.push((from, to, entry));
+        self.edges.push(edge);
         Ok(())
     }
 
@@ -218,7 +259,7 @@ impl ChainBuilder {
     /// Whatever makes it no chain, with the state's label and what to do.
     pub fn build(mut self, options: BuildOptions) -> Result<(Chain, BuildReport), ChainError> {
         self.refuse_duplicates()?;
-        self.edges.retain(|&(_, _, entry)| entry > 0.0);
+        self.edges.retain(|edge| edge.entry > 0.0);
         if self.edges.is_empty() {
             return Err(ChainError::Empty);
         }
@@ -236,7 +277,7 @@ impl ChainBuilder {
         self.refuse_dead_ends()?;
         let row_starts = row_starts(self.labels.len(), &self.edges);
         refuse_too_many_moves(&row_starts, |state| self.labels.get(state).to_owned())?;
-        let targets: Vec<StateId> = self.edges.iter().map(|e| e.1).collect();
+        let targets: Vec<StateId> = self.edges.iter().map(|e| e.to).collect();
         if let Some((from, to)) = structure::unreachable_pair(&row_starts, &targets) {
             return Err(ChainError::NotIrreducible {
                 from: self.labels.get(from.index()).to_owned(),
@@ -245,6 +286,9 @@ impl ChainBuilder {
         }
         let probabilities = self.divided_rows(&row_starts);
         let weights: Vec<Nats> = probabilities.iter().map(|&p| Nats::weight_of(p)).collect();
+        let places = self
+            .lengths()?
+            .map(|lengths| Arc::new(Places { lengths: Some(lengths), ..Places::default() }));
         let initial = Initial::uniform(self.labels.len());
         let chain = Chain {
             labels: self.labels,
@@ -253,6 +297,7 @@ impl ChainBuilder {
             probabilities: probabilities.into(),
             weights: weights.into(),
             initial,
+            places,
             hash: OnceLock::new(),
         };
         report.period = chain.period();
@@ -262,23 +307,23 @@ impl ChainBuilder {
     /// Sorts the transitions, and refuses one that is there twice.
     fn refuse_duplicates(&mut self) -> Result<(), ChainError> {
         // Most come in order, which a stable sort notices.
-        self.edges.sort_by_key(|&(from, to, _)| (from, to));
-        match self.edges.windows(2).find(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1)) {
+        self.edges.sort_by_key(|edge| (edge.from, edge.to));
+        match self.edges.windows(2).find(|w| (w[0].from, w[0].to) == (w[1].from, w[1].to)) {
             None => Ok(()),
             Some(w) => Err(ChainError::Duplicate {
-                from: self.labels.get(w[0].0.index()).to_owned(),
-                to: self.labels.get(w[0].1.index()).to_owned(),
+                from: self.labels.get(w[0].from.index()).to_owned(),
+                to: self.labels.get(w[0].to.index()).to_owned(),
             }),
         }
     }
 
     fn check_row_sums(&self, rule: RowSums, report: &mut BuildReport) -> Result<(), ChainError> {
-        for row in self.edges.chunk_by(|a, b| a.0 == b.0) {
-            let sum: f64 = row.iter().map(|e| e.2).sum();
+        for row in self.edges.chunk_by(|a, b| a.from == b.from) {
+            let sum: f64 = row.iter().map(|e| e.entry).sum();
             if (sum - 1.0).abs() <= Self::TOLERANCE {
                 continue;
             }
-            let state = self.labels.get(row[0].0.index()).to_owned();
+            let state = self.labels.get(row[0].from.index()).to_owned();
             match rule {
                 RowSums::Check => return Err(ChainError::RowSum { state, sum }),
                 RowSums::Normalize => report.rescaled.push(Rescaled { state, sum }),
@@ -290,7 +335,7 @@ impl ChainBuilder {
     fn refuse_dead_ends(&self) -> Result<(), ChainError> {
         let mut leaves = vec![false; self.labels.len()];
         for edge in &self.edges {
-            leaves[edge.0.index()] = true;
+            leaves[edge.from.index()] = true;
         }
         match leaves.iter().position(|&can_leave| !can_leave) {
             None => Ok(()),
@@ -301,7 +346,7 @@ impl ChainBuilder {
     /// Drops every state outside the largest strongly connected part, and renumbers the rest.
     fn keep_largest_component(&mut self, report: &mut BuildReport) {
         let row_starts = row_starts(self.labels.len(), &self.edges);
-        let targets: Vec<StateId> = self.edges.iter().map(|e| e.1).collect();
+        let targets: Vec<StateId> = self.edges.iter().map(|e| e.to).collect();
         let keep = structure::largest_component(&row_starts, &targets);
         let mut new_id = vec![None; self.labels.len()];
         let mut kept = StateLabels::default();
@@ -315,20 +360,36 @@ impl ChainBuilder {
         let before = self.edges.len();
         self.edges = std::mem::take(&mut self.edges)
             .into_iter()
-            .filter_map(|(from, to, p)| Some((new_id[from.index()]?, new_id[to.index()]?, p)))
+            .filter_map(|edge| {
+                let (from, to) = (new_id[edge.from.index()]?, new_id[edge.to.index()]?);
+                Some(Edge { from, to, ..edge })
+            })
             .collect();
         report.dropped_transitions = before - self.edges.len();
         self.labels = kept;
+    }
+
+    /// The lengths of all transitions, or of none.
+    fn lengths(&self) -> Result<Option<Vec<Length>>, ChainError> {
+        if self.edges.iter().all(|edge| edge.length.is_none()) {
+            return Ok(None);
+        }
+        let length = |edge: &Edge| {
+            let label = |state: StateId| self.labels.get(state.index()).to_owned();
+            let no_length = || ChainError::NoLength { from: label(edge.from), to: label(edge.to) };
+            edge.length.ok_or_else(no_length)
+        };
+        self.edges.iter().map(length).collect::<Result<_, _>>().map(Some)
     }
 
     fn divided_rows(&self, row_starts: &[usize]) -> Vec<f64> {
         let mut probabilities = Vec::with_capacity(self.edges.len());
         for bounds in row_starts.windows(2) {
             let row = &self.edges[bounds[0]..bounds[1]];
-            let sum: f64 = row.iter().map(|e| e.2).sum();
+            let sum: f64 = row.iter().map(|e| e.entry).sum();
             // A quotient can round to zero, or a lone entry to just above one; neither is a
             // probability of a possible move.
-            probabilities.extend(row.iter().map(|e| (e.2 / sum).clamp(f64::MIN_POSITIVE, 1.0)));
+            probabilities.extend(row.iter().map(|e| (e.entry / sum).clamp(f64::MIN_POSITIVE, 1.0)));
         }
         probabilities
     }
@@ -349,10 +410,10 @@ fn refuse_too_many_moves(
 }
 
 /// Where each row starts in a list of transitions sorted by their first state.
-fn row_starts(states: usize, edges: &[(StateId, StateId, f64)]) -> Vec<usize> {
+fn row_starts(states: usize, edges: &[Edge]) -> Vec<usize> {
     let mut starts = vec![0; states + 1];
     for edge in edges {
-        starts[edge.0.index() + 1] += 1;
+        starts[edge.from.index() + 1] += 1;
     }
     for i in 0..states {
         starts[i + 1] += starts[i];

@@ -13,6 +13,7 @@ use std::num::NonZeroU32;
 use thiserror::Error;
 
 use super::fixed_numbers::FixedNumbers;
+use super::places::{Coordinates, CoordinatesError, Length, Places};
 use super::{Chain, ChainBuilder, Entries, StateId};
 
 /// Which grid.
@@ -39,6 +40,28 @@ pub struct GridTooLarge {
 impl Grid {
     /// The most crossings a grid may have.
     pub const MOST_STATES: u64 = 1 << 26;
+}
+
+/// Streets that cannot be so long.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SpacingError {
+    /// A grid with too many crossings.
+    #[error(transparent)]
+    TooLarge(#[from] GridTooLarge),
+    /// Streets of no length.
+    #[error("streets have to be longer than nothing; write metres such as 100")]
+    Nothing,
+    /// A grid larger than the earth.
+    #[error(
+        "with streets of {spacing} m the grid does not fit on the earth: {why}; take shorter streets or fewer crossings"
+    )]
+    OffTheEarth {
+        /// How long streets are.
+        spacing: Length,
+        /// What is beyond it.
+        why: CoordinatesError,
+    },
 }
 
 /// One row or column in this many is an arterial, on average.
@@ -115,6 +138,62 @@ impl Chain {
         }
         let built = builder.build(Default::default());
         Ok(built.expect("every crossing has a two-way street towards the first").0)
+    }
+}
+
+impl Chain {
+    /// The same on the ground: streets have this length, waiting has none, and the crossings lie around the place
+    /// where equator and prime meridian meet, which is at sea. So nobody takes it for a town that is there.
+    ///
+    /// Crossings are never farther apart than the street between them is long: a degree is taken for as long as it
+    /// is at the equator, where it is longest, and what lies beyond whole units is cut off.
+    ///
+    /// ```
+    /// use veilwalk::Chain;
+    /// use veilwalk::chain::{Grid, Length};
+    ///
+    /// let grid = Grid { width: 30.try_into()?, height: 20.try_into()?, seed: 1 };
+    /// let chain = Chain::grid_with_streets(grid, "100".parse::<Length>()?)?;
+    /// let places = chain.places().unwrap();
+    /// assert_eq!(places.coordinates.as_ref().unwrap().len(), 600);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Chain::grid`], and if streets have no length or the grid does not fit on the earth.
+    pub fn grid_with_streets(grid: Grid, spacing: Length) -> Result<Self, SpacingError> {
+        let chain = Self::grid(grid)?;
+        if spacing == Length::ZERO {
+            return Err(SpacingError::Nothing);
+        }
+        let moves = |from| chain.successors(from).iter().map(move |&to| (from, to));
+        let length = |(from, to)| if from == to { Length::ZERO } else { spacing };
+        let lengths = chain.states().flat_map(moves).map(length).collect();
+        let coordinates = grid.coordinates(spacing);
+        let coordinates = coordinates.map_err(|why| SpacingError::OffTheEarth { spacing, why })?;
+        let (lengths, coordinates) = (Some(lengths), Some(coordinates));
+        let places = Places { lengths, coordinates, ..Places::default() };
+        Ok(chain.with_places(places).expect("a length for each move, a place for each crossing"))
+    }
+}
+
+impl Grid {
+    /// Where the crossings lie, in their order; the first row is farthest north.
+    fn coordinates(self, spacing: Length) -> Result<Vec<Coordinates>, CoordinatesError> {
+        /// Millimetres of a degree of longitude at the equator, rounded up.
+        const DEGREE: i64 = 111_319_491;
+        let units = i64::from(spacing.millimetres()) * i64::from(Coordinates::PER_DEGREE) / DEGREE;
+        let (width, height) = (i64::from(self.width.get()), i64::from(self.height.get()));
+        let (west, north) = (-units * (width - 1) / 2, units * (height - 1) / 2);
+        // What is beyond 32 bits is far beyond the earth as well.
+        let angle = |units: i64| i32::try_from(units).unwrap_or(i32::MAX);
+        let rows = (0..height).map(|row| angle(north - units * row));
+        let all = rows.flat_map(|latitude| {
+            let columns = (0..width).map(move |column| angle(west + units * column));
+            columns.map(move |longitude| Coordinates::new(latitude, longitude))
+        });
+        all.collect()
     }
 }
 
@@ -221,6 +300,42 @@ mod tests {
             }
         }
         assert!(missing > 10 && one_way > 10, "{missing} missing and {one_way} one-way streets");
+    }
+
+    #[test]
+    fn streets_have_their_length_and_crossings_their_place() {
+        let (width, height) = (7.try_into().unwrap(), 5.try_into().unwrap());
+        let size = Grid { width, height, seed: 4 };
+        for metres in ["0.05", "3", "100", "12345.678"] {
+            let spacing: Length = metres.parse().unwrap();
+            let chain = Chain::grid_with_streets(size, spacing).unwrap();
+            let places = chain.places().unwrap();
+            let (lengths, at) =
+                (places.lengths.as_ref().unwrap(), places.coordinates.as_ref().unwrap());
+            let moves =
+                chain.states().flat_map(|a| chain.successors(a).iter().map(move |&b| (a, b)));
+            for ((from, to), &length) in moves.zip(lengths) {
+                let (a, b) = (at[from.index()], at[to.index()]);
+                let north = f64::from(a.latitude() - b.latitude());
+                let east = f64::from(a.longitude() - b.longitude());
+                // Along a meridian or a parallel, and a degree is nowhere longer.
+                let metres = (north.abs() + east.abs()) / 1e7 * 111_319.491;
+                assert_eq!(length == Length::ZERO, from == to);
+                assert!(metres <= length.metres(), "{metres} of {length}");
+                assert!(metres >= length.metres() - 0.012, "{metres} of {length}");
+            }
+            assert_eq!(at[0].latitude(), -at[34].latitude());
+            assert!(at[0].latitude() > 0 && at[0].longitude() < 0);
+        }
+        let error = |width: u32, height: u32, spacing: Length| {
+            let (width, height) = (width.try_into().unwrap(), height.try_into().unwrap());
+            let grid = Grid { width, height, seed: 1 };
+            Chain::grid_with_streets(grid, spacing).unwrap_err().to_string()
+        };
+        assert!(error(7, 5, Length::ZERO).contains("longer than nothing"));
+        for (width, height) in [(1, 7), (12, 1), (40_000, 1)] {
+            assert!(error(width, height, Length::LONGEST).contains("fit on the earth"));
+        }
     }
 
     #[test]

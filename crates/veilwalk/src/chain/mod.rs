@@ -14,11 +14,13 @@ pub(crate) mod builder;
 mod credit;
 mod did_you_mean;
 pub(crate) mod downtown;
+mod even;
 mod fit;
 mod fixed_numbers;
 mod grid;
 mod initial;
 pub(crate) mod parts;
+mod places;
 pub(crate) mod private_fit;
 mod running_totals;
 pub(crate) mod state_labels;
@@ -27,7 +29,7 @@ mod structure;
 mod walk_lengths;
 
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
@@ -35,8 +37,9 @@ use serde::{Deserialize, Serialize};
 pub use builder::{BuildOptions, BuildReport, ChainBuilder, ChainError, Entries, RowSums, Scope};
 
 pub use fit::TransitionCounts;
-pub use grid::{Grid, GridTooLarge};
+pub use grid::{Grid, GridTooLarge, SpacingError};
 pub use initial::{Initial, InitialError};
+pub use places::{Coordinates, CoordinatesError, Length, LengthError, Places, PlacesError};
 pub use private_fit::{
     Collected, FitTally, FitTerms, FitTermsError, Fitted, PrivateFit, PrivateFitError, TwoPersons,
 };
@@ -89,6 +92,7 @@ pub struct Chain {
     probabilities: Storage<f64>,
     weights: Storage<Nats>,
     initial: Initial,
+    places: Option<Arc<Places>>,
     hash: OnceLock<ChainHash>,
 }
 
@@ -212,7 +216,8 @@ impl Chain {
         self.row_starts.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0)
     }
 
-    /// The content hash over labels, transitions, probabilities and the initial distribution.
+    /// The content hash over labels, transitions, probabilities, the initial distribution, and lengths and
+    /// coordinates if there are some.
     #[must_use]
     pub fn hash(&self) -> ChainHash {
         *self.hash.get_or_init(|| {
@@ -225,6 +230,9 @@ impl Chain {
             self.initial.hash_into(&mut number);
             self.labels.iter().for_each(|label| number(label.len() as u64));
             self.labels.iter().for_each(|label| hasher.update(label.as_bytes()));
+            if let Some(places) = &self.places {
+                places.hash_into(|n| hasher.update(&n.to_le_bytes()));
+            }
             ChainHash(hasher.finish())
         })
     }

@@ -1,10 +1,10 @@
 //! A chain in the numbers it is made of, for files that keep one ready to use.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use thiserror::Error;
 
-use super::{Chain, ChainHash, Initial, StateId, StateLabels};
+use super::{Chain, ChainHash, Initial, Places, StateId, StateLabels};
 use crate::nats::Nats;
 use crate::storage::Storage;
 
@@ -23,6 +23,8 @@ pub struct ChainParts {
     pub weights: Storage<Nats>,
     /// Where walks start.
     pub initial: Initial,
+    /// Where its states are.
+    pub places: Option<Arc<Places>>,
     /// The content hash of all this.
     pub hash: ChainHash,
 }
@@ -53,6 +55,7 @@ impl Chain {
             probabilities: self.probabilities.clone(),
             weights: self.weights.clone(),
             initial: self.initial.clone(),
+            places: self.places.clone(),
             hash: self.hash(),
         }
     }
@@ -65,8 +68,16 @@ impl Chain {
     ///
     /// If the parts are not those of a chain.
     pub fn from_parts(parts: ChainParts) -> Result<Self, PartsError> {
-        let ChainParts { labels, row_starts, targets, probabilities, weights, initial, hash } =
-            parts;
+        let ChainParts {
+            labels,
+            row_starts,
+            targets,
+            probabilities,
+            weights,
+            initial,
+            places,
+            hash,
+        } = parts;
         let (states, moves) = (labels.len(), targets.len());
         let lengths = states > 0
             && row_starts.len() == states + 1
@@ -88,7 +99,12 @@ impl Chain {
             return Err(PartsError::Probabilities);
         }
         let hash = OnceLock::from(hash);
-        Ok(Self { labels, row_starts, targets, probabilities, weights, initial, hash })
+        let chain =
+            Self { labels, row_starts, targets, probabilities, weights, initial, places, hash };
+        match chain.places().is_none_or(|places| places.fit(&chain)) {
+            true => Ok(chain),
+            false => Err(PartsError::Lengths),
+        }
     }
 
     /// Whether the content is that with the hash the chain goes by.

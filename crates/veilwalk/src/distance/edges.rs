@@ -42,6 +42,25 @@ impl Edges {
         Self { starts, neighbours: neighbours.into(), weights: weights.into() }
     }
 
+    /// Each of these pairs in both directions.
+    pub(super) fn undirected(states: usize, pairs: &[(StateId, StateId, Nats)]) -> Self {
+        let both = || pairs.iter().flat_map(|&(a, b, weight)| [(a, b, weight), (b, a, weight)]);
+        let mut starts = vec![0; states + 1];
+        both().for_each(|(from, ..)| starts[from.index() + 1] += 1);
+        for i in 0..states {
+            starts[i + 1] += starts[i];
+        }
+        let mut next = starts.clone();
+        let mut neighbours = vec![StateId::new(0); starts[states]];
+        let mut weights = vec![Nats::ZERO; starts[states]];
+        for (from, to, weight) in both() {
+            let place = &mut next[from.index()];
+            (neighbours[*place], weights[*place]) = (to, weight);
+            *place += 1;
+        }
+        Self { starts, neighbours: neighbours.into(), weights: weights.into() }
+    }
+
     /// For each state, those that it can move to: the chain's own lists.
     pub(super) fn outgoing(chain: &Chain) -> Self {
         let (starts, neighbours, weights) = chain.moves();

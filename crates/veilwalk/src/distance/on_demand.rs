@@ -79,6 +79,11 @@ impl OnDemand {
         Self { incoming, outgoing, cache_size, idle: Mutex::default() }
     }
 
+    /// The same on a graph without directions.
+    pub(crate) fn undirected(edges: Edges, cache_size: CacheSize) -> Self {
+        Self { outgoing: edges.clone(), incoming: edges, cache_size, idle: Mutex::default() }
+    }
+
     /// The chain's transitions turned around.
     #[must_use]
     pub fn incoming(&self) -> &Edges {

@@ -52,12 +52,20 @@ impl DistanceTable {
     const DENSE_FROM: usize = 32;
 
     fn by_searches(chain: &Chain) -> Vec<Nats> {
-        let states = chain.len();
-        let incoming = Edges::incoming(chain);
+        Self::rows_of(&Edges::incoming(chain))
+    }
+
+    /// The shortest paths of a graph, given by who leads to each state.
+    pub(super) fn of_edges(incoming: &Edges) -> Self {
+        Self { states: incoming.states(), rows: Self::rows_of(incoming).into() }
+    }
+
+    fn rows_of(incoming: &Edges) -> Vec<Nats> {
+        let states = incoming.states();
         let mut rows = vec![Nats::ZERO; states * states];
         rows.par_chunks_mut(states).enumerate().for_each_init(
-            || Buckets::new(&incoming),
-            |queue, (x, row)| distances_to(&incoming, StateId::new(x), row, queue),
+            || Buckets::new(incoming),
+            |queue, (x, row)| distances_to(incoming, StateId::new(x), row, queue),
         );
         rows
     }

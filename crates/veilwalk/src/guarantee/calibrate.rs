@@ -43,7 +43,7 @@ use super::pair_losses::losses;
 use super::pairs::Pairs;
 use super::paths::{LossGraph, bound_all};
 use super::running_loss::Entry;
-use crate::mechanism::{Mechanism, Promise, Unit};
+use crate::mechanism::{Mechanism, Promise, Radius, Unit};
 use crate::model::TooLarge;
 use crate::nats::Nats;
 use crate::rational::Rational;
@@ -110,11 +110,12 @@ pub enum CalibrationError {
     /// No two states are within the radius, so every scale keeps the promise.
     #[error(
         "no two states are within the radius, so the promise is empty and every scale keeps it; \
-         the smallest radius that protects anything is {smallest:.4} nats"
+         the smallest radius that protects anything is {}",
+        .smallest.in_words()
     )]
     Vacuous {
         /// The smallest radius that protects anything, rounded up.
-        smallest: f64,
+        smallest: Radius,
     },
     /// No scale was found that keeps the promise.
     #[error(
@@ -207,7 +208,7 @@ impl Criterion {
         };
         if pairs.len() == 0 {
             let smallest = model.closest_pair().map_or(Nats::ZERO, |pair| pair.distance);
-            let smallest = super::cover::radius_reaching(smallest).as_f64();
+            let smallest = super::cover::smallest_radius(smallest, model.measure());
             return Err(CalibrationError::Vacuous { smallest });
         }
         if effort.affords(theorem, pairs.len()) {

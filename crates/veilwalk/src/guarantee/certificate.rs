@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::chain::{ChainBuilder, Entries, StateId};
-use crate::distance::{Edges, Nearest};
+use crate::distance::{Ground, Nearest};
 use crate::mechanism::{Mechanism, Promise, ScaleError, Unit};
 use crate::model::Model;
 use crate::nats::Nats;
@@ -162,14 +162,21 @@ impl Model {
         builder.build(Default::default()).map_err(|_| ModelError::NotAChain)?;
         report_share(watch, Stage::Checks, 0.05)?;
         if let Some(searches) = self.searches()
-            && searches.incoming().parts() != Edges::incoming(chain).parts()
+            && searches.incoming().parts() != self.ground().incoming(chain).parts()
         {
             return Err(ModelError::Differs("moves turned around"));
         }
         if self.require_tables().is_err() {
             return Ok(());
         }
-        let fresh = Arc::new(Self::new(chain.clone()).map_err(ScaleError::from)?);
+        if let Ground::Table(table) = self.ground()
+            && !table.is_a_metric()
+        {
+            return Err(ModelError::Differs("distances of its own"));
+        }
+        self.require_tables().map_err(ScaleError::from)?;
+        let fresh = Self::measured(chain.clone(), self.ground().clone());
+        let fresh = Arc::new(fresh.map_err(|_| ModelError::Differs("lengths or coordinates"))?);
         if fresh.directed() != self.directed() {
             return Err(ModelError::Differs("distances"));
         }

@@ -14,9 +14,10 @@ use thiserror::Error;
 
 use super::loss::reach_of;
 use crate::chain::StateId;
-use crate::mechanism::{Promise, Unit};
+use crate::measure::Measure;
+use crate::mechanism::{Promise, Radius, Unit};
 use crate::model::Model;
-use crate::nats::{Nats, in_nats};
+use crate::nats::Nats;
 use crate::rational::Rational;
 use crate::watch::{Stage, Stopped, Watch, report_share, unwatched};
 
@@ -59,14 +60,14 @@ pub struct ClosestStates {
     pub from: String,
     /// The other.
     pub to: String,
-    /// The smallest radius that covers them, in nats.
-    pub radius: Rational,
+    /// The smallest radius that covers them.
+    pub radius: Radius,
 }
 
 impl fmt::Display for ClosestStates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, radius } = self;
-        write!(f, ". The two closest states, {from:?} and {to:?}, are {} apart", in_nats(radius))
+        write!(f, ". The two closest states, {from:?} and {to:?}, are {} apart", radius.in_words())
     }
 }
 
@@ -84,7 +85,7 @@ impl Cover {
             Box::new(ClosestStates {
                 from: model.chain().label(pair.from).to_owned(),
                 to: model.chain().label(pair.to).to_owned(),
-                radius: radius_reaching(pair.distance),
+                radius: smallest_radius(pair.distance, model.measure()),
             })
         });
         let why = match closest {
@@ -173,6 +174,8 @@ pub(super) fn percent_down(part: usize, whole: usize) -> String {
 /// Radii worth choosing, smallest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuggestedRadii {
+    /// What they are counted in.
+    pub measure: Measure,
     /// At least two states are covered.
     pub something: Nats,
     /// Half of the states have an alternative.
@@ -219,6 +222,7 @@ impl SuggestedRadii {
         // The smallest radius at which this share of the states, or more, has an alternative.
         let share = |percent: usize| nearest[(states * percent).div_ceil(100) - 1];
         Ok(Some(Self {
+            measure: model.measure(),
             something: nearest[0],
             half_of_states: share(50),
             most_states: share(95),
@@ -257,7 +261,7 @@ fn in_parts<T>(
 
 #[cfg(feature = "serde")]
 impl Serialize for SuggestedRadii {
-    /// Numbers of nats that can be given as a radius: with four decimals, rounded up.
+    /// Numbers that can be given as a radius: of nats with four decimals, rounded up.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Rounded {
@@ -266,7 +270,7 @@ impl Serialize for SuggestedRadii {
             most_states: f64,
             any_state: Option<f64>,
         }
-        let up = |nats| radius_reaching(nats).as_f64();
+        let up = |distance| smallest_radius(distance, self.measure).number().as_f64();
         Rounded {
             something: up(self.something),
             half_of_states: up(self.half_of_states),
@@ -275,6 +279,20 @@ impl Serialize for SuggestedRadii {
         }
         .serialize(serializer)
     }
+}
+
+/// The smallest radius that reaches this far: of nats, with four decimals.
+#[must_use]
+pub fn smallest_radius(distance: Nats, measure: Measure) -> Radius {
+    // A radius is above zero.
+    let units = u64::from(distance.units()).max(1);
+    let value = match measure {
+        Measure::Nats => radius_reaching(Nats::from_units(distance.units().max(1))),
+        Measure::Metres | Measure::Own => {
+            Rational::new(units, Nats::PER_NAT.into()).expect("the denominator is positive")
+        }
+    };
+    Radius::in_units(value, measure).expect("above zero")
 }
 
 /// The smallest radius with four decimals that reaches this far.

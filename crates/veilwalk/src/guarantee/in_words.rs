@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::block_losses::BlockLosses;
-use super::cover::{percent_down, radius_reaching};
+use super::cover::{percent_down, smallest_radius};
 use super::example::{Covered, Example};
 use super::report::{Guarantee, LossReport, ScaleInForce};
-use crate::nats::in_nats;
+use crate::measure::Measure;
 use crate::rounding::shown_up;
 
 const WIDTH: usize = 96;
@@ -50,7 +50,9 @@ const CORRELATED: &str = "Factors compare two walks that are given in full. They
 impl Guarantee {
     fn promise(&self) -> String {
         let unit = match (self.radius_nats, self.substitutions) {
-            (Some(radius), _) => format!("within a radius of {}", in_nats(radius)),
+            (Some(radius), _) => {
+                format!("within a radius of {}", self.measure.in_words(radius))
+            }
             (_, Some(1)) => "for one replaced state".to_owned(),
             (_, b) => format!("for {} replaced states", b.unwrap_or(0)),
         };
@@ -64,24 +66,23 @@ impl Guarantee {
             Some(radius) if self.vacuous => format!(
                 "This guarantee is EMPTY. It speaks of walks whose states differ by at most {} \
                  in all, and no two states of this chain are that close{}.",
-                in_nats(radius),
+                self.measure.in_words(radius),
                 match self.suggested_radii {
                     Some(radii) => format!(
                         ": the closest two are {} apart. Choose a radius of at least {}",
-                        in_nats(radii.something),
-                        radius_reaching(radii.something)
+                        self.measure.distance(radii.something),
+                        smallest_radius(radii.something, self.measure)
                     ),
                     None => ": there is only one".to_owned(),
                 }
             ),
             Some(radius) => format!(
                 "Two walks are protected from being told apart when their states differ by at most {} \
-                 in all. Two states are that close when each can be reached from \
-                 the other by moves whose chances multiply to 1 in {} or better. Whatever someone \
+                 in all. {} Whatever someone \
                  believed about two such walks before, the release changes the odds between them \
                  by at most a factor {factor}.",
-                in_nats(radius),
-                factor_words(radius.exp())
+                self.measure.in_words(radius),
+                self.near(radius)
             ),
             None if self.vacuous => {
                 "This guarantee is EMPTY: the chain has only one state.".to_owned()
@@ -92,6 +93,33 @@ impl Guarantee {
                  before, the release changes the odds between them by at most a factor {factor}.",
                 self.substitutions.unwrap_or(0)
             ),
+        }
+    }
+
+    /// What it means that two states are near each other.
+    fn near(&self, radius: f64) -> String {
+        match (self.measure, self.metric.as_deref()) {
+            (Measure::Nats, _) => format!(
+                "Two states are that close when each can be reached from the other by moves whose \
+                 chances multiply to 1 in {} or better.",
+                factor_words(radius.exp())
+            ),
+            (_, Some("street")) => {
+                "How far two states are apart is the length of the shortest way \
+                 along the streets, whatever direction they are for."
+                    .to_owned()
+            }
+            (_, Some("line")) => {
+                "How far two states are apart is the length of the straight line between them."
+                    .to_owned()
+            }
+            (_, Some("plane")) => {
+                "How far two states are apart is the length of the straight line \
+                 between the lattice points that they are at."
+                    .to_owned()
+            }
+            _ => "How far two states are apart is said by the table of distances that was given."
+                .to_owned(),
         }
     }
 
@@ -106,8 +134,9 @@ impl Guarantee {
         let typical = format!("{}, mean {:.1}", alternatives.median, alternatives.mean);
         line(f, "alternatives of a typical state", &typical)?;
         let scale = match self.scale {
-            ScaleInForce::Uniform(scale) => format!("{scale:.7}"),
+            ScaleInForce::Uniform(scale) => format!("{:.7}", self.measure.shown_rate(scale)),
             ScaleInForce::PerState { min, max } => {
+                let (min, max) = (self.measure.shown_rate(min), self.measure.shown_rate(max));
                 format!("{min:.7} to {max:.7}, by the last released state")
             }
         };
@@ -129,9 +158,9 @@ impl Guarantee {
 
     fn radius_lines(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(radii) = self.radius_nats.and(self.suggested_radii) else { return Ok(()) };
-        writeln!(f, "Radii worth choosing, in nats")?;
+        writeln!(f, "Radii worth choosing, in {}", self.measure.name())?;
         for (name, nats) in radii.list() {
-            line(f, name, &radius_reaching(nats).to_string())?;
+            line(f, name, &smallest_radius(nats, self.measure).to_string())?;
         }
         Ok(())
     }

@@ -24,6 +24,7 @@ use super::pairs::Pairs;
 use super::paths::{LossGraph, bound_all};
 use super::running_loss::{Entry, Tally, per_nat};
 use crate::chain::StateId;
+use crate::distance::Ground;
 use crate::mechanism::{Mechanism, Unit};
 use crate::nats::Nats;
 use crate::rational::Rational;
@@ -364,6 +365,10 @@ pub fn audited_loss(
     for i in chain.states() {
         for (&j, &weight) in chain.successors(i).iter().zip(chain.weights(i)) {
             if let Some(loss) = known(i, j) {
+                let weight = match model.ground() {
+                    Ground::Nats => weight,
+                    _ => model.symmetric_between(i, j),
+                };
                 per_weight = per_weight.max(per_nat(loss, weight));
             }
         }

@@ -7,7 +7,7 @@ use super::in_words::{steps_in_words, wrapped};
 use super::loss::{Coverage, FigureKind};
 use super::report::Guarantee;
 use super::step_losses::{LossFigures, StepLosses};
-use crate::nats::in_nats;
+use crate::measure::Measure;
 use crate::rounding::shown_up;
 
 impl Guarantee {
@@ -24,7 +24,7 @@ impl Guarantee {
         ];
         for (name, loss) in rows {
             let LossFigures { max, mean, pairs, figures, .. } = loss;
-            let outside = beyond_radius(self.radius_nats, self.epsilon, *max);
+            let outside = self.beyond_radius(*max);
             let note = match (figures, outside) {
                 _ if losses.coverage.is_none() && max.is_infinite() => {
                     writeln!(f, "  {name:<37}{:>14}", "not computed")?;
@@ -42,20 +42,23 @@ impl Guarantee {
             let (max, mean) = (shown_up(*max, 4), shown_up(*mean, 4));
             writeln!(f, "  {name:<37}{max:>14}{mean:>12}{note}")?;
         }
-        let per_nat = shown_up(losses.loss_per_nat.exact, 4);
-        writeln!(f, "  {:<37}{per_nat:>14}", "per nat, any pair")?;
+        let per = format!("per {}", self.measure.one());
+        let mut rate = |what: &str, loss: f64| {
+            writeln!(f, "  {:<37}{:>14}", format!("{per}, {what}"), self.rate(loss))
+        };
+        rate("any pair", losses.loss_per_nat.exact)?;
         if let Some(within) = losses.loss_per_nat.within_radius.filter(|_| !self.vacuous) {
-            writeln!(f, "  {:<37}{:>14}", "per nat, within the radius", shown_up(within, 4))?;
+            rate("within the radius", within)?;
         }
         if let Some(bound) = losses.loss_per_nat.bound {
-            writeln!(f, "  {:<37}{:>14}", "per nat, bound for this scale", shown_up(bound, 4))?;
+            rate("bound for this scale", bound)?;
         }
         if let Some(first) = losses.first_state_loss.filter(|_| !self.vacuous) {
             let (name, loss) = match first.per_nat {
-                Some(per_nat) => ("the first state, per nat", per_nat),
-                None => ("the first state, by any other", first.max),
+                Some(per_nat) => (format!("the first state, {per}"), self.rate(per_nat)),
+                None => ("the first state, by any other".to_owned(), shown_up(first.max, 4)),
             };
-            writeln!(f, "  {name:<37}{:>14}", shown_up(loss, 4))?;
+            writeln!(f, "  {name:<37}{loss:>14}")?;
         }
         // An empty promise loses nothing.
         if !self.vacuous {
@@ -77,7 +80,7 @@ impl Guarantee {
         wrapped(f, compared, "  ")?;
         let known = rows.iter().map(|(_, loss)| loss.max).filter(|max| max.is_finite());
         let worst = known.fold(0.0, f64::max);
-        if let Some(words) = beyond_radius(self.radius_nats, self.epsilon, worst) {
+        if let Some(words) = self.beyond_radius(worst) {
             wrapped(f, &words, "  ")?;
         }
         writeln!(f)
@@ -88,20 +91,21 @@ impl Guarantee {
         losses: &BlockLosses,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
-        writeln!(f, "Loss of replacing one state{:>26}{:>12}", "worst", "per nat")?;
+        let per = format!("per {}", self.measure.one());
+        writeln!(f, "Loss of replacing one state{:>26}{per:>12}", "worst")?;
         let rows = [
             ("by one within the radius", &losses.covered_replacement_loss),
             ("by any other", &losses.replacement_loss),
         ];
         for (name, loss) in rows {
             let Some(loss) = loss else { continue };
-            let (max, per_nat) = (shown_up(loss.max, 4), shown_up(loss.per_nat, 4));
-            let outside = beyond_radius(self.radius_nats, self.epsilon, loss.max);
+            let (max, per_nat) = (shown_up(loss.max, 4), self.rate(loss.per_nat));
+            let outside = self.beyond_radius(loss.max);
             let note = outside.map_or("", |_| "  (beyond the radius)");
             writeln!(f, "  {name:<37}{max:>14}{per_nat:>12}{note}")?;
         }
         if let Some(bound) = losses.loss_per_nat_bound {
-            writeln!(f, "  {:<37}{:>26}", "bound", shown_up(bound, 4))?;
+            writeln!(f, "  {:<37}{:>26}", "bound", self.rate(bound))?;
         }
         let epsilon = self.epsilon;
         writeln!(f, "  {:<37}{epsilon:>14}", "two whole walks, promised")?;
@@ -127,22 +131,40 @@ impl Guarantee {
         };
         wrapped(f, &compared, "  ")?;
         let worst = losses.replacement_loss.as_ref().map_or(0.0, |loss| loss.max);
-        if let Some(words) = beyond_radius(self.radius_nats, self.epsilon, worst) {
+        if let Some(words) = self.beyond_radius(worst) {
             wrapped(f, &words, "  ")?;
         }
         writeln!(f)
     }
 }
 
-/// What is to be said of a loss that is above epsilon; none if it is not. States within the radius
-/// never lose more, so such a loss is always one of states that are farther apart.
-fn beyond_radius(radius: Option<f64>, epsilon: f64, loss: f64) -> Option<String> {
-    // Losses are rounded up, and one that uses up epsilon is not above it.
-    let above = loss > epsilon * (1.0 + 1e-9);
-    let radius = radius.filter(|_| above)?;
-    Some(format!(
-        "A loss above epsilon {epsilon} is one of states that are farther apart than the radius of {}, \
-         which the promise does not cover.",
-        in_nats(radius)
-    ))
+impl Guarantee {
+    /// A loss for each nat, as one for each of what distances are counted in. Small numbers keep four digits.
+    fn rate(&self, loss: f64) -> String {
+        let shown = self.measure.shown_rate(loss);
+        match shown {
+            shown
+                if self.measure == Measure::Nats
+                    || shown == 0.0
+                    || !(0.0..0.1).contains(&shown) =>
+            {
+                shown_up(shown, 4)
+            }
+            _ => shown_up(shown, 4 + (-shown.log10().floor() as usize).min(9) - 1),
+        }
+    }
+
+    /// What is to be said of a loss that is above epsilon; none if it is not. States within the radius
+    /// never lose more, so such a loss is always one of states that are farther apart.
+    fn beyond_radius(&self, loss: f64) -> Option<String> {
+        let epsilon = self.epsilon;
+        // Losses are rounded up, and one that uses up epsilon is not above it.
+        let above = loss > epsilon * (1.0 + 1e-9);
+        let radius = self.radius_nats.filter(|_| above)?;
+        Some(format!(
+            "A loss above epsilon {epsilon} is one of states that are farther apart than the radius of {}, \
+             which the promise does not cover.",
+            self.measure.in_words(radius)
+        ))
+    }
 }

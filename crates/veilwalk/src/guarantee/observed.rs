@@ -50,7 +50,7 @@ impl Observed {
             weights: weights.map(StateWeights::name),
             weights_found: observation.weights_found().map(WeightsFound::name),
             believed_from,
-            shown_scale: eta.as_f64(),
+            shown_scale: mechanism.model().measure().shown_rate(eta.as_f64()),
         })
     }
 }
@@ -72,6 +72,10 @@ impl fmt::Display for Observed {
                     Some("program") => {
                         "Weights that add up to the same for every real state would have to be negative here; a \
                          linear\nprogram found those for the largest scale."
+                    }
+                    Some("fitted") => {
+                        "Weights that add up to the same for every real state would have to be negative here; \
+                         what\nthese add up to changes slowly, and what it changes by is taken off the scale."
                     }
                     _ => "All of them have the same weight.",
                 }

@@ -10,6 +10,8 @@ pub use super::example::{Covered, Example as WorkedExample};
 use super::loss::{Effort, Losses, audited_loss};
 use super::stay::Stays;
 use super::step_losses::StepLosses;
+use crate::distance::Ground;
+use crate::measure::Measure;
 use crate::mechanism::{Mechanism, Preset, Promise, Unit};
 use crate::watch::{Stopped, Watch, part, unwatched};
 
@@ -37,6 +39,12 @@ use crate::watch::{Stopped, Watch, part, unwatched};
 pub struct Guarantee {
     /// The mechanism's name, or its choices if it has none.
     pub mechanism: String,
+    /// The metric, if it is another than nats.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub metric: Option<String>,
+    /// What distances are counted in. Figures in nats are in 2²⁰ units of it.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub measure: Measure,
     /// ε.
     pub epsilon: f64,
     /// The radius, if the promise has one.
@@ -180,6 +188,8 @@ impl Guarantee {
         let suggested_radii = SuggestedRadii::watched(model, &part(watch, 0.5..1.0))?;
         Ok(Self {
             mechanism: name(mechanism, promise.unit),
+            metric: (*model.ground() != Ground::Nats).then(|| model.ground().to_string()),
+            measure: model.measure(),
             epsilon,
             radius_nats,
             substitutions,

@@ -48,8 +48,8 @@ use thiserror::Error;
 
 pub use estimate::{
     Estimate, EstimateError, EstimateInquiry, EstimateSettings, Expected, Interval,
-    IntervalSettings, Intervals, Learned, Sample, Share, Trips, WithTrips, estimate, estimate_by,
-    expected_counts, intervals, learn, trips,
+    IntervalSettings, Intervals, Learned, Sample, Share, Trips, Weights, WithTrips, estimate,
+    estimate_by, expected_counts, intervals, intervals_of, learn, trips,
 };
 pub use law::{Law, OtherStates};
 pub use posterior::{InferenceSpace, Marginal, Posterior};

@@ -13,6 +13,7 @@
 //! the last chosen state that is expected to be nearest.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use super::posterior::{InferenceSpace, Posterior};
@@ -20,11 +21,23 @@ use super::{Inference, UnlikelyRelease};
 use crate::belief::{cheapest, expected_distances, posterior_of_first};
 use crate::chain::StateId;
 use crate::distance::Metric;
-use crate::mechanism::{Start, TrackAim};
+use crate::mechanism::{Start, UnknownName, named};
 use crate::nats::Nats;
 
-/// What a refined walk is to be good at.
-pub type RefineAim = TrackAim;
+/// What a refined walk is to be good at. (All steps are looked at together, so there is no looking ahead.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RefineAim {
+    /// Little distance to the real states: the symmetric distance, in nats.
+    #[default]
+    Distance,
+    /// Many right states.
+    States,
+}
+
+named!(RefineAim, "aim of refined walks",
+    Distance => "distance",
+    States => "states",
+);
 
 /// A refined walk.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,8 +164,8 @@ struct Costs {
 impl Costs {
     fn new(inference: &Inference, aim: RefineAim) -> Self {
         let metric = match aim {
-            TrackAim::Distance => Some(inference.mechanism().model().symmetric_metric()),
-            TrackAim::States => None,
+            RefineAim::Distance => Some(inference.mechanism().model().symmetric_metric()),
+            RefineAim::States => None,
         };
         Self { metric, distances: Vec::new(), costs: Vec::new() }
     }

@@ -116,7 +116,10 @@ impl Believed {
         let eta = above(self.scale.cost.eta());
         match self.symmetric {
             None => self.scale.cost.eta().as_f64().next_up(),
-            Some(_) => (2.0 * eta * model.symmetric_between(x, other).as_f64()).next_up(),
+            Some(_) => match model.symmetric_between(x, other) {
+                Nats::ZERO => 0.0,
+                distance => (2.0 * eta * distance.as_f64()).next_up(),
+            },
         }
     }
 

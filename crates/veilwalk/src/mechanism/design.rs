@@ -293,9 +293,9 @@ impl Preset {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{found:?} is not a {what}; choose one of {choices}")]
 pub struct UnknownName {
-    pub(super) what: &'static str,
-    pub(super) found: String,
-    pub(super) choices: String,
+    pub(crate) what: &'static str,
+    pub(crate) found: String,
+    pub(crate) choices: String,
 }
 
 macro_rules! named {

@@ -154,6 +154,7 @@ impl FirstState {
         distance: Distance,
         promise: Promise,
     ) -> Result<Allowance, ScaleError> {
+        scale::same_measure(model, promise)?;
         let epsilon = promise.epsilon.value();
         let per_state = |states: u128| {
             Rational::floor_of_products(

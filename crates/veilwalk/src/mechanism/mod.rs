@@ -59,6 +59,7 @@ pub use scale::{CostScale, ScaleError};
 pub use tracking::{TrackAim, Tracking};
 
 pub(crate) use believed::Predicted;
+pub(crate) use design::named;
 pub(crate) use log_total::exp_minus;
 pub(crate) use observation::ObservationSpace;
 pub(crate) use response::Allowance;

@@ -34,6 +34,7 @@ use super::{
     Calibration, Candidates, CostScale, Design, Mechanism, Promise, Rule, ScaleError, Scales,
     StateWeights, log_kernel_of,
 };
+use crate::ahead::Ahead;
 use crate::chain::StateId;
 use crate::distance::Hamming;
 use crate::model::Model;
@@ -61,6 +62,8 @@ pub enum WeightsFound {
     Solved,
     /// By a linear program, for the scale in force.
     Program,
+    /// They make the normaliser change slowly, on a graph of many states.
+    Fitted,
     /// All states have the same weight.
     Even,
 }
@@ -72,6 +75,7 @@ impl WeightsFound {
         match self {
             Self::Solved => "solved",
             Self::Program => "program",
+            Self::Fitted => "fitted",
             Self::Even => "even",
         }
     }
@@ -202,8 +206,16 @@ impl Mechanism {
 
     /// The same mechanism, whose released walks are made of the observations in this way. Nothing changes
     /// for one that draws moves.
+    ///
+    /// # Panics
+    ///
+    /// If it is to look ahead ([`TrackAim::looks_ahead`](super::TrackAim::looks_ahead)) on a chain of more than
+    /// 8,192 states, or of more than 10⁹ for states times moves.
     #[must_use]
     pub fn tracking(mut self, tracking: Tracking) -> Self {
+        if tracking.aim.looks_ahead() {
+            Ahead::affordable(self.model.chain()).unwrap_or_else(|error| panic!("{error}"));
+        }
         if let Some(observation) = &mut self.observation {
             Arc::make_mut(observation).tracking = tracking;
         }
@@ -339,15 +351,18 @@ impl Asked<'_> {
             Response::at_scale(model, allowance, &found.weights, found.eta)
         };
         let allowed = below(allowance.rate());
+        let edges = model.spanning_pairs();
         let keeps = |found: &tight::Weights| {
             made(found).is_some_and(|response| response.keeps(allowance, allowed))
         };
-        let found = tight::find(model.symmetric(), allowance.rate(), &keeps, watch)?;
+        let found =
+            tight::find(model.symmetric(), edges.as_deref(), allowance.rate(), &keeps, watch)?;
         let found = found.filter(keeps);
         Ok(found.and_then(|found| {
             let how = match found.found {
                 Found::Solved => WeightsFound::Solved,
                 Found::Program => WeightsFound::Program,
+                Found::Fitted => WeightsFound::Fitted,
             };
             Some((made(&found)?, how))
         }))

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::nats::in_nats;
+use crate::measure::{Measure, Measured};
 use crate::rational::{Rational, RationalError};
 
 /// Why a number cannot be a privacy parameter.
@@ -63,10 +63,98 @@ fn positive(name: &'static str, text: &str) -> Result<Rational, ParameterError> 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Epsilon(Rational);
 
-/// The adjacency radius in nats: two walks of equal length are adjacent when the symmetric
+/// The adjacency radius: two walks of equal length are adjacent when the symmetric
 /// distances between their states, added up over all steps, are at most this.
+///
+/// It is a number with its measure, `3.5` nats or `200m`. [`Radius::value`] counts it in 2²⁰ units of a
+/// distance, which are nats where distances are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Radius(Rational);
+pub struct Radius {
+    value: Rational,
+    measure: Measure,
+}
+
+impl Radius {
+    /// A radius in nats; `None` for zero.
+    #[must_use]
+    pub fn new(nats: Rational) -> Option<Self> {
+        Self::in_units(nats, Measure::Nats)
+    }
+
+    /// A radius of so many nats, metres or units of a table; `None` for zero, or what does not fit.
+    ///
+    /// ```
+    /// use veilwalk::{Measure, Radius, Rational};
+    ///
+    /// let radius = Radius::of(Rational::whole(200), Measure::Metres).unwrap();
+    /// assert_eq!(radius, "0.2km".parse()?);
+    /// assert_eq!(radius.to_string(), "200m");
+    /// # Ok::<(), veilwalk::mechanism::ParameterError>(())
+    /// ```
+    #[must_use]
+    pub fn of(number: Rational, measure: Measure) -> Option<Self> {
+        Self::in_units(measure.to_units(number)?, measure)
+    }
+
+    /// A radius of so many times 2²⁰ units; `None` for zero.
+    #[must_use]
+    pub fn in_units(value: Rational, measure: Measure) -> Option<Self> {
+        (!value.is_zero()).then_some(Self { value, measure })
+    }
+
+    /// The exact value, in 2²⁰ units of a distance.
+    #[must_use]
+    pub const fn value(self) -> Rational {
+        self.value
+    }
+
+    /// What it is counted in.
+    #[must_use]
+    pub const fn measure(self) -> Measure {
+        self.measure
+    }
+
+    /// The number of nats, metres or units that it is. (Exact unless it was made of a number with some
+    /// fifteen digits.)
+    #[must_use]
+    pub fn number(self) -> Rational {
+        let number = self.measure.from_units(self.value);
+        number.unwrap_or_else(|| {
+            Rational::at_least(self.measure.shown(self.value.as_f64())).unwrap_or(self.value)
+        })
+    }
+
+    /// The radius with its unit, for sentences: `200 m`.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        self.measure.with_unit(self.number())
+    }
+}
+
+impl FromStr for Radius {
+    type Err = ParameterError;
+
+    /// A number with its unit, such as `200m` or `0.2km`. A number without one is in nats.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const NAME: &str = "the radius";
+        let measured = Measured::of(text);
+        positive(NAME, measured.number)?;
+        let too_long = |source| ParameterError::NotANumber { name: NAME, source };
+        let number = measured.value().map_err(too_long)?;
+        let fits = Self::of(number, measured.measure);
+        fits.ok_or_else(|| too_long(RationalError::TooLong(text.to_owned())))
+    }
+}
+
+impl fmt::Display for Radius {
+    /// As it can be read back: `3.5`, `200m`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.measure {
+            Measure::Nats => self.value.fmt(f),
+            measure => write!(f, "{}{}", self.number(), measure.suffix()),
+        }
+    }
+}
 
 /// The ε that all releases of one walk may add up to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,7 +197,6 @@ macro_rules! positive_parameter {
 }
 
 positive_parameter!(Epsilon, "epsilon");
-positive_parameter!(Radius, "the radius");
 positive_parameter!(Budget, "the budget");
 
 impl ChainWeight {
@@ -159,16 +246,27 @@ impl fmt::Display for ChainWeight {
 /// What the guarantee is counted in: which walks are to be hard to tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Walks whose states differ by at most this many nats in all.
+    /// Walks whose states differ by at most this much in all.
     Radius(Radius),
     /// Walks that differ in at most this many states, however far apart those are.
     Substitutions(NonZeroU32),
 }
 
+impl Unit {
+    /// What it is counted in, if that is a distance.
+    #[must_use]
+    pub const fn measure(self) -> Option<Measure> {
+        match self {
+            Self::Radius(radius) => Some(radius.measure()),
+            Self::Substitutions(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Radius(radius) => write!(f, "radius {}", in_nats(radius)),
+            Self::Radius(radius) => write!(f, "radius {}", radius.in_words()),
             Self::Substitutions(b) if b.get() == 1 => write!(f, "1 substitution"),
             Self::Substitutions(b) => write!(f, "{b} substitutions"),
         }
@@ -218,5 +316,26 @@ mod tests {
         assert!("0".parse::<Radius>().is_err());
         assert!("0".parse::<ChainWeight>().is_ok());
         assert!("0.12345678".parse::<ChainWeight>().is_err());
+        for text in ["0m", "-5m", "m", "5 miles", "99999999999999999999km"] {
+            assert!(text.parse::<Radius>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_radius_is_read_as_it_is_shown() {
+        for (text, words) in [
+            ("3.5", "3.5 nats"),
+            ("1", "1 nat"),
+            ("1/3", "1/3 nats"),
+            ("200m", "200 m"),
+            ("1/3m", "1/3 m"),
+            ("0.001m", "0.001 m"),
+            ("12units", "12 units"),
+        ] {
+            let radius: Radius = text.parse().unwrap();
+            assert_eq!((radius.to_string().as_str(), radius.in_words().as_str()), (text, words));
+        }
+        let metres: Radius = "0.2 km".parse().unwrap();
+        assert_eq!(metres.value(), Rational::new(200_000, 1 << 20).unwrap());
     }
 }

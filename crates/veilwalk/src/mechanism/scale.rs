@@ -33,9 +33,11 @@ use thiserror::Error;
 use super::design::{Design, Distance, Rule};
 use super::promise::{ChainWeight, Promise, Unit};
 use crate::distance::CellsTooLarge;
+use crate::measure::Measure;
 use crate::model::{Model, TooLarge};
 use crate::nats::Nats;
 use crate::rational::{Rational, gcd};
+use crate::remedy::Remedy;
 use crate::watch::Stopped;
 
 /// Why a promise cannot be kept by a design on a chain.
@@ -59,6 +61,21 @@ pub enum ScaleError {
         "all states of this chain are at distance zero from each other; only the hamming distance can tell them apart"
     )]
     NoDistances,
+    /// A radius in another measure than the distances.
+    #[error(
+        "the radius is in {radius} ({promise}), and the distances of this model are in {model}; give {metric} to \
+         take them from something else, or a {radius_flag} in {model}",
+        radius = .promise.unit.measure().map_or("nothing", |measure| measure.name()),
+        model = model.name(),
+        metric = Remedy::Metric,
+        radius_flag = Remedy::Radius
+    )]
+    OtherMeasure {
+        /// What was asked for.
+        promise: Promise,
+        /// What distances are counted in.
+        model: Measure,
+    },
     /// The scale is below what the arithmetic can hold.
     #[error(
         "{promise} asks for a scale too small to be counted, at which the real walk would not matter; \
@@ -77,6 +94,16 @@ pub enum ScaleError {
     /// Stopped on request.
     #[error(transparent)]
     Stopped(#[from] Stopped),
+}
+
+/// Refuses a radius in another measure than the distances.
+pub(crate) fn same_measure(model: &Model, promise: Promise) -> Result<(), ScaleError> {
+    match promise.unit.measure() {
+        Some(measure) if measure != model.measure() => {
+            Err(ScaleError::OtherMeasure { promise, model: model.measure() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The scale that the theorem gives: ε over twice (or once) the sensitivity.
@@ -99,6 +126,7 @@ pub(super) fn scale_at(
     promise: Promise,
     factor: u128,
 ) -> Result<Rational, ScaleError> {
+    same_measure(model, promise)?;
     let epsilon = promise.epsilon.value();
     // Sensitivity as a fraction (above, below).
     let (above, below): (u128, u128) = match (design.distance, promise.unit) {

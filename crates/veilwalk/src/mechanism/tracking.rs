@@ -4,7 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::design::{UnknownName, named};
+use crate::model::{LookAheadError, Model};
 use crate::rational::Rational;
+use crate::watch::Watch;
 
 /// What a tracked walk is to be good at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,12 +16,35 @@ pub enum TrackAim {
     Distance,
     /// Few released states that are not the real one.
     States,
+    /// Little distance at this step and those to come: no answers from where the walk cannot be followed.
+    DistanceAhead,
+    /// The same for few wrong states.
+    StatesAhead,
 }
 
 named!(TrackAim, "track aim",
     Distance => "distance",
     States => "states",
+    DistanceAhead => "distance-ahead",
+    StatesAhead => "states-ahead",
 );
+
+impl TrackAim {
+    /// The same with a look ahead.
+    #[must_use]
+    pub const fn ahead(self) -> Self {
+        match self {
+            Self::Distance | Self::DistanceAhead => Self::DistanceAhead,
+            Self::States | Self::StatesAhead => Self::StatesAhead,
+        }
+    }
+
+    /// Whether answers are judged by the steps to come as well.
+    #[must_use]
+    pub const fn looks_ahead(self) -> bool {
+        matches!(self, Self::DistanceAhead | Self::StatesAhead)
+    }
+}
 
 /// How a feasible walk is made from what was observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +64,21 @@ impl Tracking {
         Some(gamma) => gamma,
         None => Rational::ZERO,
     };
+}
+
+impl Tracking {
+    /// Makes what answers that look ahead go by, unless the model has it.
+    ///
+    /// # Errors
+    ///
+    /// If the chain is too large, or the watcher asks to stop.
+    pub(crate) fn prepare(self, model: &Model, watch: Watch<'_>) -> Result<(), LookAheadError> {
+        match self.aim {
+            TrackAim::Distance | TrackAim::States => Ok(()),
+            TrackAim::DistanceAhead => model.distance_ahead(watch).map(drop),
+            TrackAim::StatesAhead => model.states_ahead(watch).map(drop),
+        }
+    }
 }
 
 impl Default for Tracking {

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::ahead::{Ahead, TooLargeToLookAhead};
 use crate::chain::Chain;
 use crate::distance::Cells;
 use crate::guarantee::{Calibrated, CalibrationError, Effort, calibrate};
@@ -37,7 +38,7 @@ use crate::mechanism::{
     LeastShare, Mechanism, Preset, Promise, Rule, ScaleError, Start, StateWeights, TrackAim,
     Tracking, Unit,
 };
-use crate::model::Model;
+use crate::model::{LookAheadError, Model};
 use crate::rational::Rational;
 use crate::remedy::Remedy;
 use crate::watch::Watch;
@@ -108,6 +109,17 @@ impl TrackChoice {
     pub fn of(tracking: Tracking) -> Self {
         let Tracking { aim, gamma, lag } = tracking;
         Self { aim: Some(aim), gamma: Some(gamma), lag: Some(lag) }
+    }
+
+    /// What was asked for, if anything was; the first of it.
+    fn asked(self) -> Option<Remedy> {
+        let Self { aim, gamma, lag } = self;
+        let asked = [
+            (aim.is_some(), Remedy::Track),
+            (gamma.is_some(), Remedy::Typicality),
+            (lag.is_some(), Remedy::Lag),
+        ];
+        asked.into_iter().find_map(|(asked, what)| asked.then_some(what))
     }
 
     /// The choices, with what is usual for those that were not made.
@@ -242,11 +254,16 @@ pub enum RequestError {
     LeastShareWithout,
     /// A way to track where moves are drawn.
     #[error(
-        "{}: a mechanism that draws moves releases what it draws, and follows no observations; choose \
-         `tight` or `believed`",
-        Remedy::Track
+        "{what}: a mechanism that draws moves releases what it draws, and follows no observations; choose \
+         `tight` or `believed`, or leave it out"
     )]
-    NothingToTrack,
+    NothingToTrack {
+        /// What was asked for.
+        what: Remedy,
+    },
+    /// Looking ahead on a chain that is too large for it.
+    #[error(transparent)]
+    LookAhead(#[from] TooLargeToLookAhead),
     /// A tuned mechanism.
     #[error(
         "{}: a mechanism from a file was tuned for one state at a time; choose one by its name",
@@ -262,6 +279,15 @@ pub enum RequestError {
     /// Blocks cannot keep it.
     #[error(transparent)]
     Blocks(#[from] BlockError),
+}
+
+impl From<LookAheadError> for RequestError {
+    fn from(error: LookAheadError) -> Self {
+        match error {
+            LookAheadError::TooLarge(why) => Self::LookAhead(why),
+            LookAheadError::Stopped(stopped) => Self::Scale(stopped.into()),
+        }
+    }
 }
 
 impl RequestError {
@@ -305,7 +331,7 @@ impl Request {
     pub fn settle(&self, chain: &Chain) -> Result<Settled, RequestError> {
         let (preset, base) = match self.block {
             None => match self.base {
-                Base::Tuned(design) => return self.tuned(design),
+                Base::Tuned(design) => return self.tuned(design, chain),
                 Base::Preset(preset) => (preset, preset.design()),
                 Base::Auto if self.asks_for_observations() => {
                     let preset = match self.candidates.kind {
@@ -332,7 +358,7 @@ impl Request {
             chain_weight: self.chain_weight.unwrap_or(base.chain_weight),
             candidates: self.candidates.over(base.candidates)?,
         };
-        self.check_observations(design)?;
+        self.check_observations(design, chain)?;
         let name = if design != preset.design() {
             format!("{preset} with {design}")
         } else if preset.counts_substitutions() && matches!(self.promise.unit, Unit::Radius(_)) {
@@ -357,13 +383,16 @@ impl Request {
     }
 
     /// Refuses what does not go with observations, or goes with nothing else.
-    fn check_observations(&self, design: Design) -> Result<(), RequestError> {
+    fn check_observations(&self, design: Design, chain: &Chain) -> Result<(), RequestError> {
         let refused = |what| Err(RequestError::NotForObservations { what });
+        if design.observes() && self.track.tracking().aim.looks_ahead() {
+            Ahead::affordable(chain)?;
+        }
         match design.candidates {
-            Candidates::Moves if self.track != TrackChoice::default() => {
-                Err(RequestError::NothingToTrack)
-            }
-            Candidates::Moves => Ok(()),
+            Candidates::Moves => match self.track.asked() {
+                Some(what) => Err(RequestError::NothingToTrack { what }),
+                None => Ok(()),
+            },
             _ if self.block.is_some() => Err(RequestError::ObservationsInBlocks),
             _ if design.rule != Rule::Exponential => refused(Remedy::Rule),
             _ if design.chain_weight != ChainWeight::ZERO => refused(Remedy::ChainWeight),
@@ -372,8 +401,8 @@ impl Request {
         }
     }
 
-    fn tuned(&self, design: Design) -> Result<Settled, RequestError> {
-        self.check_observations(design)?;
+    fn tuned(&self, design: Design, chain: &Chain) -> Result<Settled, RequestError> {
+        self.check_observations(design, chain)?;
         let name = match Preset::of(design, self.promise.unit) {
             Some(preset) => preset.name().to_owned(),
             None => format!("tuned: {design}"),
@@ -444,8 +473,10 @@ impl Request {
     ) -> Result<(Mechanism, Option<Calibrated>), RequestError> {
         let (model, promise) = (model.clone(), self.promise);
         if design.observes() {
+            let tracking = self.track.tracking();
+            tracking.prepare(&model, watch)?;
             let made = Mechanism::observing(model, design, promise, calibration, watch)?;
-            return Ok((made.tracking(self.track.tracking()), None));
+            return Ok((made.tracking(tracking), None));
         }
         if design.cells().is_some() {
             return Ok((Mechanism::with_cells(model, design, promise, calibration, watch)?, None));

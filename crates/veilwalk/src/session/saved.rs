@@ -21,6 +21,9 @@ use crate::random::{ReleaseId, Source, WalkKey};
 
 const VERSION: u8 = 4;
 
+/// More steps than any walk has.
+const LONGEST: u64 = 1 << 62;
+
 #[derive(Serialize, Deserialize)]
 struct Saved {
     chain: [u8; 16],
@@ -348,7 +351,12 @@ impl Saved {
         }
         let saved: Self = postcard::from_bytes(body).map_err(|_| ResumeError::Damaged)?;
         let known = saved.last.is_some() == (saved.released > 0);
-        if known { Ok(saved) } else { Err(ResumeError::Damaged) }
+        // No walk is that long, and counting on from there would run over.
+        let countable = saved.released <= LONGEST;
+        // Each observation can surprise once.
+        let surprises = saved.followed.as_ref().map_or(0, |followed| followed.track.surprises);
+        let possible = known && countable && surprises <= saved.covered();
+        if possible { Ok(saved) } else { Err(ResumeError::Damaged) }
     }
 }
 

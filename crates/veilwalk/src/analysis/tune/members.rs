@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Aim, Delay, Question};
+use crate::ahead::Ahead;
 use crate::analysis::block_plan::{affordable_tracked_walks, affordable_walks};
 use crate::chain::Chain;
 use crate::mechanism::{
@@ -75,8 +76,8 @@ pub(super) fn simulated(question: Question, chain: &Chain) -> Vec<Member> {
     };
     let unit = question.promise.unit;
     match question.delay {
-        Delay::None => observed(Tracking { aim, ..Tracking::default() }, unit, chain),
-        Delay::Lag(lag) => observed(Tracking { aim, lag, ..Tracking::default() }, unit, chain),
+        Delay::None => both_aims(Tracking { aim, ..Tracking::default() }, unit, chain),
+        Delay::Lag(lag) => both_aims(Tracking { aim, lag, ..Tracking::default() }, unit, chain),
         Delay::Block(length) => in_blocks(length, unit),
     }
 }
@@ -88,6 +89,15 @@ pub(super) fn walks(question: Question, chain: &Chain) -> usize {
         Delay::Block(_) => affordable_walks(chain, question.steps),
     };
     usize::try_from(walks).unwrap_or(usize::MAX)
+}
+
+/// With answers that look ahead as well, where what they need is there soon.
+fn both_aims(tracking: Tracking, unit: Unit, chain: &Chain) -> Vec<Member> {
+    let mut members = observed(tracking, unit, chain);
+    if Ahead::is_quick(chain) {
+        members.extend(observed(Tracking { aim: tracking.aim.ahead(), ..tracking }, unit, chain));
+    }
+    members
 }
 
 fn observed(tracking: Tracking, unit: Unit, chain: &Chain) -> Vec<Member> {

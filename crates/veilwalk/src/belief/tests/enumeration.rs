@@ -1,7 +1,9 @@
 //! Against every path there is: filter, posteriors with a lag, and the answers to them.
 
 use super::*;
+use crate::ahead::Ahead;
 use crate::belief::window::{posterior_of_first, smooth};
+use crate::watch::unwatched;
 
 /// All paths of this many states with their weights: their probability times all likelihoods.
 fn paths(chain: &Chain, logs: &[Vec<f64>]) -> Vec<(Vec<usize>, f64)> {
@@ -55,6 +57,10 @@ fn assert_same(states: &[StateId], masses: &[f64], law: &[f64]) -> Result<(), Te
     Ok(())
 }
 
+fn value(table: &Ahead, candidate: StateId, x: StateId) -> f64 {
+    f64::from(table.of(candidate)[x.index()]) / table.one()
+}
+
 /// `Σ_x b(x)·cost(w, x) + γ·weight` as it is written.
 fn cost(tracker: &Tracker, last: Option<StateId>, candidate: StateId, law: &[f64]) -> f64 {
     let model = tracker.model();
@@ -62,6 +68,9 @@ fn cost(tracker: &Tracker, last: Option<StateId>, candidate: StateId, law: &[f64
     let far = |x: StateId| match tracking.aim {
         TrackAim::Distance => model.symmetric_between(candidate, x).as_f64(),
         TrackAim::States => f64::from(u8::from(x != candidate)),
+        // The table has tests of its own.
+        TrackAim::StatesAhead => value(model.states_ahead(&unwatched).unwrap(), candidate, x),
+        TrackAim::DistanceAhead => value(model.distance_ahead(&unwatched).unwrap(), candidate, x),
     };
     let expected: f64 = model.chain().states().zip(law).map(|(x, b)| b * far(x)).sum();
     let own = last.map_or(0.0, |last| {
@@ -121,7 +130,7 @@ proptest! {
         model in chains(5, Contrast::Moderate),
         logs in sensible(5),
         lag in 0u32..8,
-        aim in prop_oneof![Just(TrackAim::Distance), Just(TrackAim::States)],
+        aim in select(TrackAim::NAMES).prop_map(|(_, aim)| aim),
         gamma in prop_oneof![Just("0"), Just("0.01"), Just("1"), Just("1000")],
     ) {
         let chain = model.chain();

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::filter::Belief;
 use super::parts::TrackParts;

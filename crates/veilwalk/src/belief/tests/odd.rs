@@ -26,7 +26,7 @@ proptest! {
         model in chains(12, Contrast::Extreme),
         logs in prop_oneof![senseless(12), sensible(12)],
         lag in prop_oneof![Just(0u32), 1u32..6, Just(u32::MAX)],
-        aim in prop_oneof![Just(TrackAim::Distance), Just(TrackAim::States)],
+        aim in select(TrackAim::NAMES).prop_map(|(_, aim)| aim),
         threshold in prop_oneof![Just(0.0), Just(Tracker::PRUNED_BELOW), Just(0.5)],
         begin in prop_oneof![
             Just(Begin::Observed), (0..12usize).prop_map(Begin::Public), (0..12usize).prop_map(Begin::Blind)
@@ -141,6 +141,9 @@ fn names_are_read_back() {
         assert_eq!((aim.to_string(), name.parse()), ((*name).to_owned(), Ok(*aim)));
     }
     let error = "nats".parse::<TrackAim>().unwrap_err().to_string();
-    assert_eq!(error, "\"nats\" is not a track aim; choose one of distance, states");
+    assert_eq!(
+        error,
+        "\"nats\" is not a track aim; choose one of distance, states, distance-ahead, states-ahead"
+    );
     assert_eq!(Tracking::default().gamma, "0.01".parse().unwrap());
 }

@@ -27,11 +27,11 @@ fn grid() -> Arc<Model> {
 }
 
 /// A digest of all beliefs and released states of a walk whose observations come without pattern.
-fn digest(model: &Arc<Model>, epsilon: &str, lag: u32) -> String {
+fn digest(model: &Arc<Model>, epsilon: &str, tracking: Tracking) -> String {
     let promise = Promise::within_radius(epsilon.parse().unwrap(), "1".parse().unwrap());
     let mechanism = Mechanism::new(model.clone(), Preset::Tight.design(), promise).unwrap();
     let observation = mechanism.observation().unwrap();
-    let mut run = Run::new(model, with_lag(lag), Tracker::PRUNED_BELOW);
+    let mut run = Run::new(model, tracking, Tracker::PRUNED_BELOW);
     let mut space = ObservationSpace::default();
     let (mut next, mut logs) = (numbers(6), Vec::new());
     let mut hasher = blake3::Hasher::new();
@@ -60,11 +60,32 @@ fn beliefs_have_the_bits_that_were_pinned() {
     let mut found = Vec::new();
     for model in [credit(), grid(), scattered()] {
         for (epsilon, lag) in [("0.5", 0), ("1", 2), ("3", 0)] {
-            found.push(digest(&model, epsilon, lag));
+            found.push(digest(&model, epsilon, with_lag(lag)));
         }
     }
     assert_eq!(found, PINS);
 }
+
+/// Beliefs are the same whatever answers are to be good at.
+#[test]
+fn walks_that_look_ahead_have_the_bits_that_were_pinned() {
+    let mut found = Vec::new();
+    for model in [credit(), grid(), scattered()] {
+        for (aim, lag) in [(TrackAim::StatesAhead, 0), (TrackAim::DistanceAhead, 2)] {
+            found.push(digest(&model, "3", Tracking { aim, ..with_lag(lag) }));
+        }
+    }
+    assert_eq!(found, PINS_AHEAD);
+}
+
+const PINS_AHEAD: [&str; 6] = [
+    "de40b410c28c2139",
+    "5f7b4d61956b05b9",
+    "959fadaf2e60814f",
+    "6c172469af38949b",
+    "3858d45ae81e8a76",
+    "e97b72b11d807dd6",
+];
 
 const PINS: [&str; 9] = [
     "be93ad6eeeb92f9b",

@@ -7,7 +7,7 @@ use crate::belief::smooth;
 use crate::chain::StateId;
 use crate::inference::posterior::InferenceSpace;
 use crate::inference::{Inference, Law};
-use crate::watch::{Stopped, Watch};
+use crate::watch::Stopped;
 
 /// Expected counts over all walks.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,14 +23,27 @@ pub struct Expected {
 
 /// How often each walk counts.
 #[derive(Clone, Debug)]
-pub(super) struct Weights {
+pub struct Weights {
     /// One list for each sample.
     pub(super) of_walks: Vec<Vec<u32>>,
 }
 
 impl Weights {
-    pub(super) fn one_each(samples: &[Sample<'_>]) -> Self {
+    /// Every walk once.
+    #[must_use]
+    pub fn one_each(samples: &[Sample<'_>]) -> Self {
         Self { of_walks: samples.iter().map(|sample| vec![1; sample.walks.len()]).collect() }
+    }
+
+    /// So often each, in one list for each sample.
+    #[must_use]
+    pub fn new(of_walks: Vec<Vec<u32>>) -> Self {
+        Self { of_walks }
+    }
+
+    pub(super) fn check(&self, samples: &[Sample<'_>]) {
+        let walks = samples.iter().map(|sample| sample.walks.len());
+        assert!(walks.eq(self.of_walks.iter().map(Vec::len)), "every walk has a weight");
     }
 }
 
@@ -155,12 +168,13 @@ const WALKS_PER_BATCH: usize = 64;
 const BATCHES_AT_A_TIME: usize = 16;
 
 /// Goes through all walks on all cores. Batches have a fixed size and are added up in order, so the counts do not
-/// depend on the number of threads.
+/// depend on the number of threads. How far it is is told by whoever knows how many rounds there will be; here only whether
+/// to go on is asked.
 pub(super) fn expect(
     samples: &[Sample<'_>],
     weights: &Weights,
     law: &Law,
-    watch: Watch<'_>,
+    still_wanted: &dyn Fn() -> Result<(), Stopped>,
 ) -> Result<Expected, Stopped> {
     let batches: Vec<(usize, usize)> = samples
         .iter()
@@ -182,14 +196,9 @@ pub(super) fn expect(
     };
     let mut all = Expected::none(law);
     for group in batches.chunks(BATCHES_AT_A_TIME) {
-        // Rounds tell how far they are; here only whether to go on is asked.
-        still_wanted(watch)?;
+        still_wanted()?;
         let sums: Vec<Expected> = group.par_iter().map(of_batch).collect();
         sums.iter().for_each(|sums| all.add(sums));
     }
     Ok(all)
-}
-
-fn still_wanted(watch: Watch<'_>) -> Result<(), Stopped> {
-    crate::watch::report_share(watch, crate::watch::Stage::Inference, 0.0)
 }

@@ -16,7 +16,7 @@
 //! times, where the noise of the mechanism shows.
 
 use super::expected::{Expected, Weights};
-use super::trips::{Trips, weighed};
+use super::trips::{Trips, trips as trips_of};
 use super::{Estimate, EstimateSettings, Sample, climb};
 use crate::random::{Source, uniform_below};
 use crate::watch::{Progress, Stage, Stopped, Watch, report};
@@ -99,7 +99,7 @@ pub fn intervals(
         spreads[0].push(&shares(&again.expected.visits));
         spreads[1].push(&shares(&again.expected.moves));
         if how.trips == WithTrips::Yes {
-            let found = weighed(samples, &weights, &again.law, &within)?;
+            let found = trips_of(samples, &weights, &again.law, &within)?;
             let counts: Vec<f64> =
                 trips.keys().map(|ends| found.get(ends).copied().unwrap_or(0.0)).collect();
             let total: f64 = found.values().sum();
@@ -117,6 +117,15 @@ pub fn intervals(
         moves: of_moves.around(&shares(moves), moves.iter().sum(), z),
         trips: spread_of_trips.around(&of_trips, total, z),
     })
+}
+
+/// The same from replicates that others have made: an interval of this level around the share of each count, given the
+/// counts of every replicate.
+#[must_use]
+pub fn intervals_of(counts: &[f64], replicates: &[Vec<f64>], level: f64) -> Vec<Interval> {
+    let mut spread = Spread::new(counts.len());
+    replicates.iter().for_each(|counts| spread.push(&shares(counts)));
+    spread.around(&shares(counts), counts.iter().sum(), quantile(level))
 }
 
 /// Counts as shares of their sum.

@@ -3,7 +3,7 @@
 use super::intervals::shares;
 use super::{
     Estimate, EstimateError, EstimateSettings, Interval, IntervalSettings, Intervals, Sample,
-    Trips, WithTrips, estimate, intervals, trips,
+    Trips, Weights, WithTrips, estimate, intervals, trips,
 };
 use crate::chain::StateId;
 use crate::watch::Watch;
@@ -59,7 +59,7 @@ pub fn learn(
     let EstimateInquiry { settings, trips: with_trips, intervals: how } = inquiry;
     let found = estimate(samples, settings, watch)?;
     let ends = match with_trips {
-        WithTrips::Yes => trips(samples, found.law(), watch)?,
+        WithTrips::Yes => trips(samples, &Weights::one_each(samples), found.law(), watch)?,
         WithTrips::No => Trips::new(),
     };
     let how = how.map(|how| IntervalSettings { trips: with_trips, ..how });

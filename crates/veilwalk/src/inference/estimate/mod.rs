@@ -27,18 +27,19 @@ mod intervals;
 mod learned;
 mod trips;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use thiserror::Error;
 
-pub use expected::Expected;
-pub use intervals::{Interval, IntervalSettings, Intervals, WithTrips, intervals};
+pub use expected::{Expected, Weights};
+pub use intervals::{Interval, IntervalSettings, Intervals, WithTrips, intervals, intervals_of};
 pub use learned::{EstimateInquiry, Learned, Share, learn};
 pub use trips::{Trips, trips};
 
 use super::{Inference, Law, UnlikelyRelease};
 use crate::chain::StateId;
-use crate::watch::{Stage, Stopped, Watch, report_share};
+use crate::watch::{Progress, Stage, Stopped, Watch, report_share};
 use accelerate::Point;
-use expected::Weights;
 
 /// Walks that were released under one mechanism.
 #[derive(Clone, Copy, Debug)]
@@ -150,32 +151,41 @@ pub fn estimate(
 }
 
 /// The same where the walks are with others: `expect` gives the expected counts of all of them under a law, as
-/// [`expected_counts`] does for some. Begins with this law.
+/// [`expected_counts`] does for some. Begins with the law `from`; the prior is another one.
 ///
 /// # Errors
 ///
 /// Whatever `expect` gives, or that the watcher asks to stop.
 pub fn estimate_by<E: From<Stopped>>(
-    law: &Law,
+    from: &Law,
+    prior: &Law,
     settings: EstimateSettings,
     expect: impl FnMut(&Law) -> Result<Expected, E>,
     watch: Watch<'_>,
 ) -> Result<Estimate, E> {
-    climb_by(law, law, settings, expect, watch)
+    climb_by(from, prior, settings, expect, watch)
 }
 
-/// The expected counts of these walks under a law of real walks: one of the rounds of an estimate.
+/// The expected counts of these walks under a law of real walks: one of the rounds of an estimate. Each walk counts as
+/// often as its weight says.
 ///
 /// # Errors
 ///
 /// As [`estimate`].
+///
+/// # Panics
+///
+/// If there is not one weight for each walk.
 pub fn expected_counts(
     samples: &[Sample<'_>],
+    weights: &Weights,
     law: &Law,
     watch: Watch<'_>,
 ) -> Result<Expected, EstimateError> {
     check(samples)?;
-    Ok(expected::expect(samples, &Weights::one_each(samples), law, watch)?)
+    weights.check(samples);
+    let still_wanted = || report_share(watch, Stage::Inference, 0.0);
+    Ok(expected::expect(samples, weights, law, &still_wanted)?)
 }
 
 fn check(samples: &[Sample<'_>]) -> Result<(), EstimateError> {
@@ -204,7 +214,16 @@ fn climb(
     settings: EstimateSettings,
     watch: Watch<'_>,
 ) -> Result<Estimate, Stopped> {
-    climb_by(from, prior, settings, |law| expected::expect(samples, weights, law, watch), watch)
+    // Within a round the share of the round is told again, so that whoever shows it shows no other work.
+    let share = AtomicU64::new(0);
+    let told = |progress: Progress| {
+        share.store(progress.share.to_bits(), Ordering::Relaxed);
+        watch(progress)
+    };
+    let still_wanted =
+        || report_share(watch, Stage::Rounds, f64::from_bits(share.load(Ordering::Relaxed)));
+    let expect = |law: &Law| expected::expect(samples, weights, law, &still_wanted);
+    climb_by(from, prior, settings, expect, &told)
 }
 
 fn climb_by<E: From<Stopped>>(

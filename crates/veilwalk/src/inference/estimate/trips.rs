@@ -18,25 +18,27 @@ pub type Trips = BTreeMap<(StateId, StateId), f64>;
 /// First states with less than this part of the largest probability are left out on chains that are not small.
 const LEAST_ORIGIN: f64 = 1e-4;
 
-/// The expected number of walks from each first state to each last one, under this law of real walks.
+/// The expected number of walks from each first state to each last one, under this law of real walks. Each walk counts as
+/// often as its weight says.
 ///
 /// # Errors
 ///
 /// If the watcher asks to stop.
 ///
+/// # Panics
+///
+/// If there is not one weight for each walk.
+///
 /// # Complexity
 ///
 /// As many passes over each walk as it has likely first states.
-pub fn trips(samples: &[Sample<'_>], law: &Law, watch: Watch<'_>) -> Result<Trips, Stopped> {
-    weighed(samples, &Weights::one_each(samples), law, watch)
-}
-
-pub(super) fn weighed(
+pub fn trips(
     samples: &[Sample<'_>],
     weights: &Weights,
     law: &Law,
     watch: Watch<'_>,
 ) -> Result<Trips, Stopped> {
+    weights.check(samples);
     const WALKS_AT_A_TIME: usize = 256;
     let total: usize = samples.iter().map(|sample| sample.walks.len()).sum();
     let (mut all, mut done) = (Trips::new(), 0);

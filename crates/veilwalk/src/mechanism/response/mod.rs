@@ -31,6 +31,12 @@
 //! is computed outcome by outcome. If the weights are such that `A` is the same for every real state, that
 //! is `η = λ`: nothing is lost to the normaliser (the module `tight`).
 //!
+//! **On a graph without directions it is enough to look at its edges.** Let `m` be the length of the shortest way along
+//! edges, and let no edge lose more than `λ·m` of its two ends. The loss of a pair is the largest difference of two
+//! vectors of logarithms, so it keeps the triangle inequality, and the loss of any pair is at most the sum along a
+//! shortest way between them: `λ·m` again. (An edge that is longer than the shortest way between its ends is held
+//! against that way.) So an audit takes as many pairs as the graph has edges, for a city some thousands.
+//!
 //! **Replaced states.** With `m` 0 or 1, `A(x) = e^{−η}·Σμ + (1 − e^{−η})·μ(x)`. With equal weights it is
 //! the same for all `x`: randomised response, and `η = λ` exactly.
 //!
@@ -275,6 +281,9 @@ impl Response {
             Counted::States => self.loss_per_state(),
             Counted::Nats => {
                 let distance = self.model.symmetric().between(x, other);
+                if distance == Nats::ZERO {
+                    return 0.0;
+                }
                 (self.pair_loss_per_nat(x, other) * distance.as_f64()).next_up()
             }
         }
@@ -405,6 +414,21 @@ impl Response {
     }
 
     fn loss_per_nat(&self) -> f64 {
+        match self.model.spanning_pairs() {
+            Some(edges) => self.loss_per_nat_of_edges(&edges),
+            None => self.loss_per_nat_of_pairs(),
+        }
+    }
+
+    /// Where the metric is that of a graph without directions, no pair loses more for each nat than the worst edge.
+    fn loss_per_nat_of_edges(&self, edges: &[(StateId, StateId, Nats)]) -> f64 {
+        let loss = |&(x, other, _): &(StateId, StateId, Nats)| self.pair_loss_per_nat(x, other);
+        // Filled by one thread, so that the others need not wait.
+        let _ = (self.factors(), self.error());
+        edges.par_iter().map(loss).reduce(|| 0.0, f64::max).next_up()
+    }
+
+    fn loss_per_nat_of_pairs(&self) -> f64 {
         let (factors, table, error) = (self.factors(), self.model.symmetric(), self.error());
         let eta = above(self.scale.cost.eta());
         let n = factors.len();

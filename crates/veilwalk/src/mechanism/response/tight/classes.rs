@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use super::fitted::Edge;
 use crate::chain::StateId;
 use crate::distance::DistanceTable;
 use crate::nats::Nats;
@@ -52,6 +53,22 @@ impl<'a> Classes<'a> {
     /// How many states each class has.
     pub(super) fn sizes(&self) -> &[u32] {
         &self.sizes
+    }
+
+    /// The classes at the ends of these edges, but for edges within one.
+    pub(super) fn edges(&self, edges: &[(StateId, StateId, Nats)]) -> Vec<Edge> {
+        let class = |state: usize| {
+            let row = self.distances.to(StateId::new(state));
+            let at_zero = |first: &StateId| row[first.index()] == Nats::ZERO;
+            self.firsts.iter().position(at_zero).expect("every state is in a class")
+        };
+        let classes: Vec<usize> = (0..self.states()).into_par_iter().map(class).collect();
+        let edge = |&(one, other, _): &(StateId, StateId, Nats)| {
+            let distance = self.distances.between(one, other).as_f64();
+            let (one, other) = (classes[one.index()], classes[other.index()]);
+            (one != other).then_some(Edge { one, other, distance })
+        };
+        edges.iter().filter_map(edge).collect()
     }
 
     /// The distances of all classes to one, in nats.

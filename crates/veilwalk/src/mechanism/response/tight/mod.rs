@@ -11,6 +11,8 @@
 //!   negative weights, from some λ on.
 //! - [`Found::Program`]: where it has none, a smaller η leaves `ln A` some slope, and a
 //!   [linear program](program) finds weights for it.
+//! - [`Found::Fitted`]: on more states than that is for, and where distances are those of a graph without directions,
+//!   weights are [fitted](fitted) so that totals change slowly along its edges.
 //!
 //! # Privacy
 //!
@@ -29,6 +31,7 @@
 //! zero from each other count once.
 
 mod classes;
+mod fitted;
 mod grid;
 mod lu;
 mod product;
@@ -41,7 +44,9 @@ mod worth;
 use self::classes::Classes;
 use self::grid::Grid;
 use crate::distance::DistanceTable;
+use crate::nats::Nats;
 use crate::rational::Rational;
+use crate::state::StateId;
 use crate::watch::{Stopped, Watch, part};
 
 /// The most states, those at distance zero counted once, that weights are looked for.
@@ -67,13 +72,16 @@ pub(crate) enum Found {
     Solved,
     /// Totals that change slowly, from a linear program.
     Program,
+    /// Totals that change slowly along the edges of a graph, on many states.
+    Fitted,
 }
 
 /// By how little η is below λ: what roundings of weights may cost. The second is tried where the
 /// first was refused.
 const ROOM: [u32; 2] = [14, 11];
 
-/// Weights for a loss of at most λ for each nat of a symmetric distance. `keeps` says, exactly,
+/// Weights for a loss of at most λ for each nat of a symmetric distance, which is that of a graph if there are `edges`.
+/// `keeps` says, exactly,
 /// whether proposed ones are. `None` if there are too many states, or nothing was found that is
 /// better than even weights.
 ///
@@ -82,6 +90,7 @@ const ROOM: [u32; 2] = [14, 11];
 /// If the watcher asks to stop.
 pub(crate) fn find(
     distances: &DistanceTable,
+    edges: Option<&[(StateId, StateId, Nats)]>,
     lambda: Rational,
     keeps: &dyn Fn(&Weights) -> bool,
     watch: Watch<'_>,
@@ -107,7 +116,8 @@ pub(crate) fn find(
         }
     }
     if !with_program {
-        return Ok(None);
+        let Some(edges) = edges else { return Ok(None) };
+        return fitted::best(&classes, &classes.edges(edges), lambda, keeps, watch);
     }
     Grid::new(&classes, lambda).best(keeps, &part(watch, solving..1.0))
 }

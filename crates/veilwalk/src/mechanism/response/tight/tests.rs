@@ -93,7 +93,7 @@ fn well_formed(distances: &DistanceTable, of: &Weights) -> bool {
 }
 
 fn found(distances: &DistanceTable, lambda: Rational) -> Option<Weights> {
-    find(distances, lambda, &|of| keeps(distances, lambda, of), &unwatched).unwrap()
+    find(distances, None, lambda, &|of| keeps(distances, lambda, of), &unwatched).unwrap()
 }
 
 /// How far the best guess from an observation is from the real state, by plain loops.
@@ -177,7 +177,7 @@ fn the_bits_are_these() {
     let (many, few) = (streets(150, 2), streets(60, 8));
     let cases = [(&credit, "0.29"), (&credit, "0.05"), (&many, "8"), (&few, "1")];
     let hashes = cases.map(|(distances, lambda)| {
-        let of = find(distances, rational(lambda), &|_| true, &unwatched).unwrap().unwrap();
+        let of = find(distances, None, rational(lambda), &|_| true, &unwatched).unwrap().unwrap();
         format!("{:?} {}", of.found, hash(&of))
     });
     let known = [
@@ -195,8 +195,9 @@ fn threads_do_not_show() {
     for (distances, lambda) in [(streets(300, 3), "16"), (streets(45, 4), "1")] {
         let with = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let found = pool
-                .install(|| find(&distances, rational(lambda), &|_: &Weights| true, &unwatched));
+            let found = pool.install(|| {
+                find(&distances, None, rational(lambda), &|_: &Weights| true, &unwatched)
+            });
             hash(&found.unwrap().unwrap())
         };
         assert_eq!(with(1), with(2));
@@ -213,7 +214,7 @@ fn a_refusal_is_answered_with_less() {
             proposed.borrow_mut().push((of.found, of.eta));
             proposed.borrow().len() > times
         };
-        let found = find(&distances, rational("0.5"), &accepts, &unwatched).unwrap();
+        let found = find(&distances, None, rational("0.5"), &accepts, &unwatched).unwrap();
         (found, proposed.into_inner())
     };
     let (second, _) = refuse(1);
@@ -238,7 +239,7 @@ fn it_stops_when_asked() {
                     false => ControlFlow::Break(()),
                 }
             };
-            find(&distances, rational(lambda), &|_| true, &watch)
+            find(&distances, None, rational(lambda), &|_| true, &watch)
         };
         assert!(search(usize::MAX).unwrap().is_some());
         let all = asked.load(Ordering::Relaxed);
@@ -296,7 +297,7 @@ proptest! {
             assert!(well_formed(&distances, of) && keeps(&distances, lambda, of), "{of:?}");
             true
         };
-        let found = find(&distances, lambda, &accept, &unwatched).unwrap();
+        let found = find(&distances, None, lambda, &accept, &unwatched).unwrap();
         prop_assert_eq!(proposals.get(), usize::from(found.is_some()));
         if let Some(of) = found {
             prop_assert!(of.eta < lambda && of.eta >= times(lambda, 1, 2));
