@@ -138,16 +138,25 @@ fn same_release_again(entry: &Entry, terms: &Terms, charge: &Charge<'_>) -> Resu
     let why = if entry.person != charge.person {
         "it belonged to another person"
     } else if entry.terms != *terms {
-        "the mechanism, the promise, the chain or the start is another"
+        match terms.promise.unit {
+            LossUnit::Walk(_) => "the mechanism, the promise, the chain or the start is another",
+            LossUnit::Person => {
+                "the promise, the public moves or what is counted of a person are others"
+            }
+        }
     } else {
         match (entry.digest, charge.digest) {
             (Some(before), Some(now)) if before == now => return Ok(()),
-            (Some(_), Some(_)) => "the real states or the key are others",
+            (Some(_), Some(_)) => match terms.promise.unit {
+                LossUnit::Walk(_) => "the real states or the key are others",
+                LossUnit::Person => "the rows or the key are others",
+            },
             (None, _) => "it was charged without a look at all of its states, as streams are",
             (_, None) => "in a stream its states are not known when it is charged",
         }
     };
-    Err(Problem::OtherUnderId { walk: entry.walk.clone(), release: terms.release, why })
+    let charged = terms.promise.unit.purpose();
+    Err(Problem::OtherUnderId { walk: entry.walk.clone(), release: terms.release, why, charged })
 }
 
 /// Refuses what would bring some person above some limit.
@@ -191,7 +200,7 @@ fn keep_to(
                 })?;
             let all = add(spent, cost);
             if !matches!(all, Ok(all) if all <= limit.budget) {
-                more += usize::from(over.is_some());
+                more += u32::from(over.is_some());
                 over.get_or_insert_with(|| Problem::OverBudget {
                     person: person.into(),
                     spent,
@@ -200,6 +209,7 @@ fn keep_to(
                     budget: limit.budget,
                     window: limit.window,
                     others: 0,
+                    charged: terms.promise.unit.purpose(),
                 });
             }
         }

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use veilwalk::chain::ChainHash;
 use veilwalk::guarantee::Price;
 use veilwalk::mechanism::{Epsilon, Promise, Radius, Unit};
-use veilwalk::{Mechanism, Rational, Start};
+use veilwalk::{Measure, Mechanism, Rational, Start};
 
 use crate::error::Problem;
 
@@ -26,6 +26,26 @@ pub enum LossUnit {
     Walk(Unit),
     /// All walks of the person, by any others: the loss of a chain that was fitted on them.
     Person,
+}
+
+/// What a charge is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A release of walks.
+    Release,
+    /// A chain that is fitted on all walks of a person.
+    Fit,
+}
+
+impl LossUnit {
+    /// What is charged in this unit.
+    #[must_use]
+    pub fn purpose(&self) -> Purpose {
+        match self {
+            Self::Walk(_) => Purpose::Release,
+            Self::Person => Purpose::Fit,
+        }
+    }
 }
 
 impl From<Promise> for Loss {
@@ -50,7 +70,7 @@ pub struct Terms {
     pub release: [u8; 16],
     /// ε, and what it refers to.
     pub promise: Loss,
-    /// The hash of the chain.
+    /// The hash of the chain; with another metric than nats, that of both.
     pub chain: ChainHash,
     /// At least the loss of replacing one real state; see
     /// [`Price`](veilwalk::guarantee::Price::one_state).
@@ -106,7 +126,7 @@ pub(crate) struct Row {
     pub(crate) person: String,
     /// A fraction, such as `1/2`.
     pub(crate) epsilon: String,
-    /// `radius 7/2`, `substitutions 2` or `person`.
+    /// `radius 7/2`, `radius 25/128 metres` (of 2²⁰ millimetres), `substitutions 2` or `person`.
     pub(crate) unit: String,
     pub(crate) chain: Vec<u8>,
     pub(crate) one_state: Option<String>,
@@ -161,7 +181,9 @@ impl Row {
     fn decoded(self) -> Option<Entry> {
         let unit = match self.unit.split_once(' ') {
             Some(("radius", number)) => {
-                LossUnit::Walk(Unit::Radius(Radius::new(fraction(number)?)?))
+                let (number, measure) = number.split_once(' ').unwrap_or((number, "nats"));
+                let measure = Measure::ALL.into_iter().find(|known| known.name() == measure)?;
+                LossUnit::Walk(Unit::Radius(Radius::in_units(fraction(number)?, measure)?))
             }
             Some(("substitutions", number)) => {
                 LossUnit::Walk(Unit::Substitutions(number.parse::<NonZeroU32>().ok()?))
@@ -205,9 +227,10 @@ impl Entry {
             person: self.person.clone(),
             epsilon: written(promise.epsilon.value()),
             unit: match promise.unit {
-                LossUnit::Walk(Unit::Radius(radius)) => {
-                    format!("radius {}", written(radius.value()))
-                }
+                LossUnit::Walk(Unit::Radius(radius)) => match radius.measure() {
+                    Measure::Nats => format!("radius {}", written(radius.value())),
+                    measure => format!("radius {} {}", written(radius.value()), measure.name()),
+                },
                 LossUnit::Walk(Unit::Substitutions(b)) => format!("substitutions {b}"),
                 LossUnit::Person => PERSON.to_owned(),
             },
@@ -272,6 +295,11 @@ pub(crate) mod tests {
         let person = Loss { epsilon, unit: LossUnit::Person };
         let person = Entry { terms: terms(person), ..entry.clone() };
         assert_eq!(person.row().0.entry().unwrap().0, person);
+        let metres = Promise::within_radius(epsilon, "200m".parse().unwrap());
+        let metres = Entry { terms: terms(metres), ..entry.clone() };
+        let written = metres.row().0;
+        assert_eq!(written.unit, "radius 3125/16384 metres");
+        assert_eq!(written.entry().unwrap().0, metres);
         assert_eq!(row.clone().entry().unwrap(), (entry, hash));
         let changes: [fn(&mut Row); 13] = [
             |row| row.release[0] ^= 1,

@@ -4,7 +4,7 @@ use thiserror::Error;
 use veilwalk::Rational;
 use veilwalk::error::Remedy;
 
-use crate::entry::hex;
+use crate::entry::{Purpose, hex};
 use crate::window::Window;
 
 /// Why a ledger cannot be used, or refuses.
@@ -57,13 +57,16 @@ pub enum Problem {
     /// A person has not enough left.
     #[error(
         "{person:?} has spent epsilon {spent}{} for {unit}, and {cost} more would exceed the \
-         budget of {budget}{}; none of these walks was released. Leave such walks out, or take a smaller epsilon or \
-         a larger budget",
+         budget of {budget}{}; {}, or take a smaller epsilon or a larger budget",
         .window.map_or_else(String::new, |window| format!(" in the last {window}")),
         match .others {
             0 => String::new(),
             1 => " (and so it is for one other person)".to_owned(),
             n => format!(" (and so it is for {n} other people)"),
+        },
+        match .charged {
+            Purpose::Release => "none of these walks was released. Leave such walks out",
+            Purpose::Fit => "no chain was fitted. Leave out the walks of such people",
         }
     )]
     OverBudget {
@@ -80,7 +83,9 @@ pub enum Problem {
         /// The time that the budget looks back.
         window: Option<Window>,
         /// How many more people have not enough left.
-        others: usize,
+        others: u32,
+        /// What was to be charged.
+        charged: Purpose,
     },
     /// Losses that do not add up to anything known.
     #[error(
@@ -103,9 +108,17 @@ pub enum Problem {
     },
     /// The release id is taken.
     #[error(
-        "{walk:?} was charged before under the release id {}, and this is not the same release again: \
-         {}. Nothing of it was released. Leave the release id out for a new release",
-        hex(.release), .why
+        "{walk:?} was charged before under the release id {}, and this is not the same {again}: \
+         {why}. {}. Leave the release id out for a new one",
+        hex(.release),
+        match .charged {
+            Purpose::Release => "Nothing of it was released",
+            Purpose::Fit => "No chain was fitted",
+        },
+        again = match .charged {
+            Purpose::Release => "release again",
+            Purpose::Fit => "fit again",
+        }
     )]
     OtherUnderId {
         /// The walk.
@@ -114,6 +127,8 @@ pub enum Problem {
         release: [u8; 16],
         /// What differs, in words.
         why: &'static str,
+        /// What was to be charged.
+        charged: Purpose,
     },
     /// A walk of two people.
     #[error("the walk {walk:?} belongs to {first:?} and to {second:?}; a walk has one person")]

@@ -82,7 +82,7 @@ pub mod total;
 mod window;
 
 pub use charge::{Charge, Charged, Limit};
-pub use entry::{Entry, Loss, LossUnit, Terms};
+pub use entry::{Entry, Loss, LossUnit, Purpose, Terms};
 pub use error::{LedgerError, Problem};
 pub use ledger::{Kept, Ledger, Spending, is_server};
 #[cfg(feature = "migrate")]

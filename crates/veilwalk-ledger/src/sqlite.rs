@@ -216,7 +216,7 @@ impl Sqlite {
         made().map_err(problem)?;
         connection.close().map_err(|(_, error)| problem(error))?;
         match temporary.persist_noclobber(path) {
-            Ok(()) => File::open(folder).and_then(|folder| folder.sync_all()).map_err(fail),
+            Ok(()) => sync_folder(folder).map_err(fail),
             // Another run was faster: that one is used.
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(fail(error.error)),
@@ -245,6 +245,12 @@ impl Sqlite {
             }
         }
     }
+}
+
+/// Makes a new name last through a loss of power. Elsewhere than on Unix a folder cannot be opened like a file, and the
+/// file system keeps names by itself.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
