@@ -8,12 +8,15 @@
 //! ```
 //!
 //! - [`read_chain`] and [`write_chain`]: a chain as a square matrix, or as a table of transitions;
+//! - [`read_places`]: where the states of a chain lie; [`read_distances`]: a metric of one's own;
 //! - [`read_initial`]: where walks start, or end; [`read_lengths`]: how long they are;
 //! - [`WalkReader`]: walks, one row at a time, from CSV, TSV or NDJSON, also from a pipe;
 //! - [`EventReader`]: events of persons, one at a time, also from logs of cases in XES;
 //! - [`ReleaseWriter`]: released walks, as CSV, TSV or NDJSON;
 //! - [`WalkRelease`]: releases whole files on all cores;
 //! - [`read_released`]: a release and its manifest, for inference;
+//! - [`ReleaseReader`]: a release state by state, for whoever shows it;
+//! - [`PositionWriter`]: positions of walks as GeoParquet;
 //! - [`TableWriter`]: tables about walks, in every format of walks;
 //! - [`AtomicFile`]: a file that appears under its name only once it is complete, and
 //!   [`HeldOutput`], the same for output without a name;
@@ -51,8 +54,10 @@ mod choice_texts;
 mod columns;
 mod compression;
 mod counted;
+mod distances_file;
 mod early_sync;
 mod events;
+mod in_measure;
 mod initial_file;
 mod lengths_file;
 mod lines;
@@ -62,11 +67,14 @@ mod model_file;
 mod number;
 mod output;
 mod own_columns;
+#[cfg(feature = "parquet")]
+mod position_writer;
 mod prepared;
 mod read_error;
 mod release;
 mod release_writer;
 mod row_text;
+mod rows_out;
 mod shares_table;
 mod table;
 mod table_writer;
@@ -77,8 +85,8 @@ mod walks;
 mod write_error;
 
 pub use chain_file::{
-    ChainText, InitialText, read_chain, read_chain_from, read_graph, read_state_list, write_chain,
-    write_chain_with,
+    ChainText, InitialText, read_chain, read_chain_from, read_graph, read_places, read_state_list,
+    write_chain, write_chain_with, write_places,
 };
 #[cfg(feature = "arrow")]
 pub use columns::{
@@ -86,12 +94,14 @@ pub use columns::{
     as_texts, is_text, keys_of, plain_texts, read_states,
 };
 pub use compression::Compression;
+pub use distances_file::read_distances;
 pub use events::{EventColumns, EventOptions, EventPlace, EventReader, EventRow};
+pub use in_measure::in_measure;
 pub use initial_file::{read_initial, read_initial_from, write_distribution, write_initial};
 pub use lengths_file::{read_lengths, read_lengths_from, write_lengths};
 pub use manifest::{
     BlockPart, ChainPart, Counts, CoveragePart, FinishedRelease, GuaranteePart, Hashing, Manifest,
-    MechanismPart, PersonsPart, PromisePart, ReleasePart, hash_file,
+    MechanismPart, MetricPart, PersonsPart, PromisePart, ReleasePart, hash_file,
 };
 pub use mechanism_file::{MechanismFile, MechanismFileError, ScaleMismatch, ScalePart};
 pub use model_file::{
@@ -100,16 +110,19 @@ pub use model_file::{
 pub use number::{NumberProblem, Quantity};
 pub use output::{AtomicFile, HeldOutput, remove_unfinished_files};
 pub use own_columns::OwnColumns;
+#[cfg(feature = "parquet")]
+pub use position_writer::{Position, PositionWriter};
 pub use prepared::{ClockPart, Prepared};
 pub use read_error::{HeaderHint, Place, ReadError, ReadErrorKind};
 pub use release::{
-    Charge, Grouping, NewWalk, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage,
-    ReleaseWatch, Tally, UnknownStates, WalkInput, WalkRelease, release_rows,
+    Charge, Grouping, NewWalk, OnError, ReleaseError, ReleaseOutput, ReleaseProgress, ReleaseStage,
+    ReleaseWatch, Tally, UnknownStates, WalkInput, WalkRelease, release_lines, release_rows,
 };
-pub use release_writer::ReleaseWriter;
+pub use release_writer::{Errors, ReleaseWriter};
 pub use table_writer::{ColumnKind, ColumnValues, TableWriter};
 pub use verify::{
-    Released, VerifyError, check_release, count_release, read_released, verify_release,
+    ReleaseReader, Released, ReleasedState, VerifyError, check_release, count_release,
+    read_released, shortened, verify_release,
 };
 pub use walk_writer::{Labels, WalkWriter};
 pub use walks::{ColumnRole, Kept, Row, WalkFormat, WalkOptions, WalkReader};

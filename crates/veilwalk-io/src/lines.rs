@@ -6,8 +6,9 @@
 //! compressed is unpacked on the way.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::compression::{Compression, Unpacked};
 use crate::read_error::{ReadError, ReadErrorKind};
@@ -30,6 +31,10 @@ pub(crate) struct Lines<R: Read> {
     number: u64,
     /// Whether the current line is yet to be handed out.
     held: bool,
+    /// The most bytes of a line.
+    longest: usize,
+    /// Once this is set, input that ends within a line was cut there.
+    cut: Option<&'static AtomicBool>,
 }
 
 impl Lines<File> {
@@ -56,13 +61,31 @@ impl<R: Read> Lines<R> {
             text: String::new(),
             number: 0,
             held: false,
+            longest: usize::MAX,
+            cut: None,
         }
     }
 
     /// Lines from the middle of a file, of which the first has this number.
     pub(crate) fn from_line(input: R, name: impl Into<String>, first: u64) -> Self {
         let input = BufReader::with_capacity(Self::BUFFER, Unpacked::plain(input));
-        Self { input, name: name.into(), text: String::new(), number: first - 1, held: false }
+        let (name, text, number) = (name.into(), String::new(), first - 1);
+        Self { input, name, text, number, held: false, longest: usize::MAX, cut: None }
+    }
+
+    /// Refuses longer lines, which are passed over without being held in memory.
+    pub(crate) fn limit(&mut self, longest: usize) {
+        self.longest = longest;
+    }
+
+    /// The most bytes of a line.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// Drops a last line without its newline if this is set by then: the input was cut there.
+    pub(crate) fn drop_what_is_cut(&mut self, cut: &'static AtomicBool) {
+        self.cut = Some(cut);
     }
 
     /// Refuses data that is not compressed as the file's name says.
@@ -140,10 +163,23 @@ impl<R: Read> Lines<R> {
     fn read_line(&mut self) -> Result<bool, ReadError> {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
         bytes.clear();
-        match self.input.read_until(b'\n', &mut bytes) {
+        // With its newline.
+        let most = (self.longest as u64).saturating_add(1);
+        match self.input.by_ref().take(most).read_until(b'\n', &mut bytes) {
             Ok(0) => return Ok(false),
             Ok(_) => self.number += 1,
             Err(error) => return Err(self.error(ReadErrorKind::from_io(error))),
+        }
+        if bytes.len() > self.longest && !bytes.ends_with(b"\n") {
+            let passed = self.pass_over_line();
+            passed.map_err(|error| self.error(ReadErrorKind::from_io(error)))?;
+            let kind = ReadErrorKind::LongLine { longest: self.longest };
+            return Err(self.error_at(self.number, kind));
+        }
+        let cut = self.cut.is_some_and(|cut| cut.load(Ordering::SeqCst));
+        if cut && !bytes.ends_with(b"\n") {
+            self.number -= 1;
+            return Ok(false);
         }
         if self.number == 1 && bytes.starts_with("\u{feff}".as_bytes()) {
             bytes.drain(..3);
@@ -155,6 +191,19 @@ impl<R: Read> Lines<R> {
         self.text = String::from_utf8(bytes)
             .map_err(|_| self.error_at(self.number, ReadErrorKind::NotUtf8))?;
         Ok(true)
+    }
+
+    /// Reads to the end of the current line.
+    fn pass_over_line(&mut self) -> io::Result<()> {
+        loop {
+            let buffer = self.input.fill_buf()?;
+            let end = memchr::memchr(b'\n', buffer);
+            let read = end.map_or(buffer.len(), |end| end + 1);
+            self.input.consume(read);
+            if end.is_some() || read == 0 {
+                return Ok(());
+            }
+        }
     }
 
     fn is_blank(&self) -> bool {
@@ -198,6 +247,28 @@ mod tests {
         assert!(lines.advance(Blank::Skip).unwrap());
         assert_eq!((lines.number(), lines.text()), (3, "a\n"));
         assert_eq!(lines.peek().unwrap(), Some("b\n"));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over() {
+        let mut lines = Lines::new(&b"123\n1234\n12\n1234567"[..], "t");
+        lines.limit(3);
+        assert!(lines.advance(Blank::Skip).unwrap() && lines.text() == "123\n");
+        assert_eq!(lines.advance(Blank::Skip).unwrap_err().line(), Some(2));
+        assert!(lines.advance(Blank::Skip).unwrap());
+        assert_eq!((lines.number(), lines.text()), (3, "12\n"));
+        assert_eq!(lines.advance(Blank::Skip).unwrap_err().line(), Some(4));
+        assert!(!lines.advance(Blank::Skip).unwrap());
+    }
+
+    #[test]
+    fn a_line_that_was_cut_is_dropped() {
+        static CUT: AtomicBool = AtomicBool::new(false);
+        let mut lines = Lines::new(&b"a\nb"[..], "t");
+        lines.drop_what_is_cut(&CUT);
+        assert!(lines.advance(Blank::Skip).unwrap());
+        CUT.store(true, Ordering::SeqCst);
+        assert!(!lines.advance(Blank::Skip).unwrap());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use veilwalk::guarantee::Cover;
 use veilwalk::mechanism::{BlockLength, Blocks, Calibration, Observation, Tracking, Unit};
 use veilwalk::random::SourceKind;
-use veilwalk::{Design, Mechanism, Model, Promise, ReleaseId};
+use veilwalk::{Design, Ground, Measure, Mechanism, Model, Promise, ReleaseId};
 
 use crate::choice_texts::{CandidateTexts, TrackTexts};
 use crate::output::AtomicFile;
@@ -41,6 +41,9 @@ pub struct Manifest {
     pub mechanism: MechanismPart,
     /// What was promised.
     pub promise: PromisePart,
+    /// The metric that distances are taken from, if it is another than nats.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub metric: Option<MetricPart>,
     /// What the promise means on this chain.
     pub guarantee: GuaranteePart,
     /// The chain.
@@ -135,10 +138,47 @@ pub struct BlockPart {
 pub struct PromisePart {
     /// ε.
     pub epsilon: String,
-    /// The radius, if that is the unit.
+    /// The radius, if that is the unit and it is in nats.
     pub radius_nats: Option<String>,
+    /// The radius with what it is counted in, such as `200m`, if that is the unit and it is not in nats.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub radius: Option<String>,
     /// The number of substitutions, if that is the unit.
     pub substitutions: Option<u32>,
+}
+
+/// The metric that distances are taken from, where it is not that of the chain's own moves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MetricPart {
+    /// `street`, `line` or `table`.
+    pub name: String,
+    /// A hash of the chain and the metric.
+    pub model: String,
+}
+
+impl MetricPart {
+    /// The metric of a model; none for nats.
+    #[must_use]
+    pub fn of(model: &Model) -> Option<Self> {
+        let ground = model.ground();
+        (*ground != Ground::Nats)
+            .then(|| Self { name: ground.to_string(), model: model.hash().to_string() })
+    }
+}
+
+impl PromisePart {
+    /// A promise as it is written down.
+    #[must_use]
+    pub fn of(promise: Promise) -> Self {
+        let (radius_nats, radius, substitutions) = match promise.unit {
+            Unit::Radius(radius) if radius.measure() == Measure::Nats => {
+                (Some(radius.to_string()), None, None)
+            }
+            Unit::Radius(radius) => (None, Some(radius.to_string()), None),
+            Unit::Substitutions(count) => (None, None, Some(count.get())),
+        };
+        Self { epsilon: promise.epsilon.to_string(), radius_nats, radius, substitutions }
+    }
 }
 
 /// What is protected.
@@ -148,6 +188,9 @@ pub struct GuaranteePart {
     pub vacuous: bool,
     /// The smallest radius that protects anything.
     pub smallest_radius_nats: Option<f64>,
+    /// The same, if it is in metres.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub smallest_radius_metres: Option<f64>,
     /// The share of states with at least one covered alternative.
     pub covered_states: f64,
     /// How many pairs of states are covered.
@@ -313,9 +356,14 @@ impl GuaranteePart {
     /// What a unit covers on the chain.
     #[must_use]
     pub fn of(model: &Model, cover: &Cover) -> Self {
+        let measure = model.measure();
+        let closest = model.closest_pair();
+        let smallest =
+            |wanted| closest.filter(|_| measure == wanted).map(|pair| measure.of(pair.distance));
         Self {
             vacuous: cover.is_vacuous(),
-            smallest_radius_nats: model.closest_pair().map(|pair| pair.distance.as_f64()),
+            smallest_radius_nats: smallest(Measure::Nats),
+            smallest_radius_metres: smallest(Measure::Metres),
             covered_states: cover.share(),
             covered_pairs: cover.covered_pairs,
         }
@@ -346,10 +394,6 @@ impl Manifest {
     pub fn describing(release: FinishedRelease<'_>) -> Self {
         let model = release.mechanism.model();
         let promise = release.promise;
-        let (radius_nats, substitutions) = match promise.unit {
-            Unit::Radius(radius) => (Some(radius.to_string()), None),
-            Unit::Substitutions(count) => (None, Some(count.get())),
-        };
         let randomness = match release.source {
             SourceKind::System => "system",
             SourceKind::Keyed => "key",
@@ -370,14 +414,11 @@ impl Manifest {
             why_not_private,
             coverage: CoveragePart::of(release.cover),
             mechanism: MechanismPart::of(release.name, release.mechanism, release.calibration),
-            promise: PromisePart {
-                epsilon: promise.epsilon.to_string(),
-                radius_nats,
-                substitutions,
-            },
+            promise: PromisePart::of(promise),
+            metric: MetricPart::of(model),
             guarantee: GuaranteePart::of(model, release.cover),
             chain: ChainPart {
-                hash: model.hash().to_string(),
+                hash: model.chain().hash().to_string(),
                 states: model.chain().len(),
                 transitions: model.chain().transitions(),
             },
@@ -403,6 +444,12 @@ impl Manifest {
             [etas().min(), etas().max()].iter().flatten().map(ToString::to_string).collect();
         scale.dedup();
         scale
+    }
+
+    /// The name of the metric that distances are taken from.
+    #[must_use]
+    pub fn metric(&self) -> String {
+        self.metric.as_ref().map_or_else(|| Ground::Nats.to_string(), |metric| metric.name.clone())
     }
 
     /// Where the manifest of a release is.

@@ -15,12 +15,14 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use veilwalk::Rational;
 use veilwalk::Watch;
+use veilwalk::error::Remedy;
 use veilwalk::internal::cell::CellScale;
 use veilwalk::internal::guarantee::{CertificateError, check_certificate};
 use veilwalk::mechanism::{Calibration, ChainWeight, Epsilon, Radius, Tracking, Unit};
 use veilwalk::{Chain, Design, Distance, Mechanism, Promise, Rule, StateId};
 
 use crate::choice_texts::{CandidateTexts, TrackTexts};
+use crate::manifest::{MetricPart, PromisePart};
 use crate::output::AtomicFile;
 use crate::read_error::{ReadError, ReadErrorKind};
 use crate::write_error::{WriteError, WriteErrorKind};
@@ -63,9 +65,15 @@ pub struct MechanismFile {
     pub calibration: String,
     /// ε.
     pub epsilon: String,
-    /// The radius, if that is the unit.
+    /// The radius, if that is the unit and it is in nats.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub radius_nats: Option<String>,
+    /// The radius with what it is counted in, if that is the unit and it is not in nats.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub radius: Option<String>,
+    /// The metric that distances are taken from, if it is another than nats.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub metric: Option<MetricPart>,
     /// The number of substitutions, if that is the unit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub substitutions: Option<NonZeroU32>,
@@ -127,6 +135,18 @@ pub enum MechanismFileError {
     /// The scales of the file are not those of its choices.
     #[error(transparent)]
     Mismatch(#[from] ScaleMismatch),
+    /// Another metric than the one it was made for.
+    #[error(
+        "the mechanism is for distances by {expected}, and these are by {found}, or of another table; give those \
+         with {}",
+        Remedy::Metric
+    )]
+    OtherMetric {
+        /// The metric in the file.
+        expected: String,
+        /// The metric that was given.
+        found: String,
+    },
     /// A scale that breaks the promise.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
@@ -160,9 +180,10 @@ impl MechanismFile {
     pub fn describing(mechanism: &Mechanism, calibration: Calibration) -> Option<Self> {
         let (promise, design) = (mechanism.promise()?, mechanism.design());
         let chain = mechanism.model().chain();
-        let (radius_nats, substitutions) = match promise.unit {
-            Unit::Radius(radius) => (Some(radius.to_string()), None),
-            Unit::Substitutions(count) => (None, Some(count)),
+        let PromisePart { epsilon, radius_nats, radius, .. } = PromisePart::of(promise);
+        let substitutions = match promise.unit {
+            Unit::Radius(_) => None,
+            Unit::Substitutions(count) => Some(count),
         };
         let scales = mechanism.certificate().map(|certificate| {
             let states = chain.states().zip(certificate);
@@ -185,8 +206,10 @@ impl MechanismFile {
             typicality: tracked.typicality,
             lag: tracked.lag,
             calibration: calibration.name().to_owned(),
-            epsilon: promise.epsilon.to_string(),
+            epsilon,
             radius_nats,
+            radius,
+            metric: MetricPart::of(mechanism.model()),
             substitutions,
             scales,
             checksum: None,
@@ -272,14 +295,25 @@ impl MechanismFile {
             candidates: chosen.read()?,
         };
         self.tracking_of(design)?;
-        let unit = match (&self.radius_nats, self.substitutions) {
-            (Some(radius), None) => Unit::Radius(parsed::<Radius>("radius_nats", radius)?),
-            (None, Some(count)) => Unit::Substitutions(count),
-            _ => return Err("it has to have one of radius_nats and substitutions".to_owned()),
+        let unit = match (&self.radius_nats, &self.radius, self.substitutions) {
+            (Some(radius), None, None) => Unit::Radius(parsed::<Radius>("radius_nats", radius)?),
+            (None, Some(radius), None) => Unit::Radius(parsed::<Radius>("radius", radius)?),
+            (None, None, Some(count)) => Unit::Substitutions(count),
+            _ => {
+                return Err(
+                    "it has to have one of radius_nats, radius and substitutions".to_owned()
+                );
+            }
         };
         let epsilon = parsed::<Epsilon>("epsilon", &self.epsilon)?;
         let calibration = parsed::<Calibration>("calibration", &self.calibration)?;
         Ok((design, Promise { epsilon, unit }, calibration))
+    }
+
+    /// The name of the metric that distances are taken from.
+    #[must_use]
+    pub fn metric(&self) -> String {
+        self.metric.as_ref().map_or_else(|| "nats".to_owned(), |metric| metric.name.clone())
     }
 
     /// How walks are made of observations; none where moves are drawn.
@@ -305,6 +339,11 @@ impl MechanismFile {
     /// If they are not, or the promise is broken, or the watcher asks to stop.
     pub fn check(&self, mechanism: &Mechanism, watch: Watch<'_>) -> Result<(), MechanismFileError> {
         const QUICK: u64 = 20_000_000;
+        let model = mechanism.model();
+        if self.metric != MetricPart::of(model) {
+            let (expected, found) = (self.metric(), model.ground().to_string());
+            return Err(MechanismFileError::OtherMetric { expected, found });
+        }
         self.compare_scales(mechanism)?;
         let chain = mechanism.model().chain();
         let (states, transitions) = (chain.len() as u64, chain.transitions() as u64);

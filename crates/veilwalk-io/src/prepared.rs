@@ -1,14 +1,16 @@
 //! What walks were prepared with, in a file beside them.
 //!
 //! Walks have no room for it: every format of theirs has rows and nothing else. The file says how far apart the states of a walk
-//! are, so that a stay of two hours can be told in states. It holds settings alone and nothing of the events, so it may go where
-//! the release goes.
+//! are, so that a stay of two hours can be told in states. It knows the walks that it is about by their hash, since a stay counted
+//! on another clock would be protected for too few states. Like the walks it is not for publication: whoever guessed all of them
+//! could see by the hash that the guess is right.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::manifest::hash_file;
 use crate::output::AtomicFile;
 use crate::read_error::{ReadError, ReadErrorKind};
 use crate::write_error::{WriteError, WriteErrorKind};
@@ -24,6 +26,8 @@ pub struct Prepared {
     pub states_per_walk: Option<u64>,
     /// The clock, if states are those of its ticks.
     pub clock: Option<ClockPart>,
+    /// The hash of the walks' file, which is found when they get their name.
+    pub walks: Option<String>,
 }
 
 /// A clock, in words that the command takes.
@@ -39,7 +43,7 @@ pub struct ClockPart {
 
 impl Prepared {
     /// The format that is written and read.
-    pub const FORMAT: u32 = 1;
+    pub const FORMAT: u32 = 2;
 
     /// What the name of walks gets behind it.
     pub const SUFFIX: &'static str = ".prepared.json";
@@ -86,20 +90,24 @@ impl Prepared {
     ///
     /// If anything cannot be written.
     pub fn commit_with(&self, walks: AtomicFile, path: &Path) -> Result<(), WriteError> {
-        let beside = self.write_for(path)?;
+        // There has to be room for it before the walks get their name.
+        let beside = AtomicFile::create(&Self::path_for(path))?;
         beside.remove_old()?;
         walks.commit()?;
-        beside.commit()
+        let hashed = hash_file(path).map_err(|error| {
+            let kind = WriteErrorKind::Io(std::io::Error::other(error.to_string()));
+            WriteError::new(path.display().to_string(), kind)
+        })?;
+        Self { walks: Some(hashed), ..self.clone() }.write(beside)
     }
 
-    /// Writes it for walks at this path; it appears when it is committed.
-    fn write_for(&self, walks: &Path) -> Result<AtomicFile, WriteError> {
-        let mut file = AtomicFile::create(&Self::path_for(walks))?;
+    /// Writes it, and gives it its name.
+    fn write(&self, mut file: AtomicFile) -> Result<(), WriteError> {
         let name = file.name().to_owned();
         let fail = |error| WriteError::new(&name, WriteErrorKind::Io(error));
         serde_json::to_writer_pretty(&mut file, self).map_err(|e| fail(e.into()))?;
         file.write_all(b"\n").map_err(fail)?;
-        Ok(file)
+        file.commit()
     }
 }
 
@@ -114,7 +122,15 @@ mod tests {
             person_column: "person".to_owned(),
             states_per_walk: None,
             clock: Some(ClockPart { every, window, timezone: None }),
+            walks: None,
         }
+    }
+
+    /// What is beside walks, but for which walks these are.
+    fn beside(path: &Path) -> Option<Prepared> {
+        let found = Prepared::read_for(path).unwrap()?;
+        assert_eq!(found.walks.as_deref(), Some(&*hash_file(path).unwrap()));
+        Some(Prepared { walks: None, ..found })
     }
 
     fn walks(path: &Path, text: &str) -> AtomicFile {
@@ -130,7 +146,7 @@ mod tests {
         for span in ["1h", "5m"] {
             every(span).commit_with(walks(&path, span), &path).unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), span);
-            assert_eq!(Prepared::read_for(&path).unwrap(), Some(every(span)));
+            assert_eq!(beside(&path), Some(every(span)));
         }
     }
 
@@ -168,7 +184,7 @@ mod tests {
         std::fs::write(&elsewhere, "{}").unwrap();
         std::os::unix::fs::symlink(&elsewhere, Prepared::path_for(&path)).unwrap();
         every("5m").commit_with(walks(&path, "new"), &path).unwrap();
-        assert_eq!(Prepared::read_for(&path).unwrap(), Some(every("5m")));
+        assert_eq!(beside(&path), Some(every("5m")));
         assert!(Prepared::path_for(&path).is_symlink());
     }
 }

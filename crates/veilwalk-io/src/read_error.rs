@@ -7,7 +7,10 @@ use std::fmt;
 use std::io;
 
 use thiserror::Error;
-use veilwalk::chain::{ChainError, FitTerms, InitialError, UnknownState, WalkLengthsError};
+use veilwalk::chain::{
+    ChainError, CoordinatesError, FitTerms, InitialError, LengthError, UnknownState,
+    WalkLengthsError,
+};
 use veilwalk::error::Remedy;
 
 use crate::compression::{Compression, Damaged};
@@ -105,6 +108,12 @@ pub enum ReadErrorKind {
         /// A header that would do.
         expected: &'static str,
     },
+    /// A line that is longer than allowed.
+    #[error("the line is longer than {longest} bytes; make it shorter, or allow for longer ones")]
+    LongLine {
+        /// The most bytes.
+        longest: usize,
+    },
     /// Bytes that are not text.
     #[error("the text is not UTF-8; save the file with the encoding UTF-8")]
     NotUtf8,
@@ -150,6 +159,16 @@ pub enum ReadErrorKind {
         problem: NumberProblem,
         /// The column of a matrix it is in.
         column: Option<String>,
+    },
+    /// A field that is not the number of a step.
+    #[error(
+        "{found:?} in column {column:?} is not the number of a step; write a whole number from 0 up"
+    )]
+    NotAStep {
+        /// The column.
+        column: String,
+        /// What was found.
+        found: String,
     },
     /// A field that must not be empty.
     #[error("the field in column {column:?} is empty; write a label there, or remove the line")]
@@ -212,6 +231,25 @@ pub enum ReadErrorKind {
     /// The file does not make a chain.
     #[error(transparent)]
     Chain(ChainError),
+    /// A length that cannot be taken.
+    #[error(transparent)]
+    Length(LengthError),
+    /// A place that is not on the earth.
+    #[error(transparent)]
+    Coordinates(CoordinatesError),
+    /// States of the chain whose place is not told.
+    #[error(
+        "there is no place for {} of the chain's states: {}; add a line for each",
+        .labels.len(),
+        listed(.labels)
+    )]
+    NoPlace {
+        /// Their labels.
+        labels: Vec<String>,
+    },
+    /// Distances that are no metric on the states of a chain.
+    #[error("{0}")]
+    Distances(String),
     /// A comment of a chain that should say where walks start, and does not.
     #[error(
         "this comment should say where walks start, and does not ({0}); write it as \
@@ -315,6 +353,12 @@ pub enum ReadErrorKind {
     )]
     Xes {
         /// What is wrong.
+        problem: String,
+    },
+    /// A trace that is not one.
+    #[error("this is not a whole GPX trace: {problem}")]
+    Gpx {
+        /// What is wrong, and what to do.
         problem: String,
     },
     /// Compressed data that cannot be unpacked.
@@ -436,6 +480,29 @@ impl ReadErrorKind {
             io::ErrorKind::NotFound => Self::NotFound,
             _ => Self::Io(error),
         }
+    }
+
+    /// A word for programs, where one row is wrong and those after it can be read. It does not depend on the state
+    /// but for whether the chain has it.
+    #[must_use]
+    pub fn row_code(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::LongLine { .. } => "too-long",
+            Self::NotUtf8 => "not-utf-8",
+            Self::UnclosedQuote => "quote",
+            Self::FieldCount { .. } => "fields",
+            Self::EmptyField { .. } => "empty-field",
+            Self::NotAStep { .. } => "step",
+            Self::UnknownState(_) => "unknown-state",
+            Self::Json { .. } => "json",
+            Self::JsonType { .. } => "type",
+            Self::JsonKeyTwice { .. } => "key-twice",
+            Self::MissingColumn { .. } => "missing-key",
+            Self::WalkAgain { .. } => "walk-again",
+            Self::OtherPerson { .. } => "person",
+            Self::Walk { .. } => "walk",
+            _ => return None,
+        })
     }
 
     /// Adds the column to an error about a number.

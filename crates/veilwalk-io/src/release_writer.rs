@@ -31,8 +31,24 @@ pub struct ReleaseWriter<W: Write> {
     own: OwnColumns,
     name: String,
     kept: usize,
+    errors: Errors,
     /// The row that is being written.
     row: Vec<u8>,
+}
+
+/// Where a release says which rows were wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Errors {
+    /// Nowhere.
+    #[default]
+    Untold,
+    /// Among the rows: as objects of their own in NDJSON, and in a table in one more column, `error`.
+    AmongRows,
+}
+
+impl Errors {
+    /// The name of the column, and of the key.
+    pub const COLUMN: &str = "error";
 }
 
 impl<W: Write> ReleaseWriter<W> {
@@ -81,15 +97,113 @@ impl<W: Write> ReleaseWriter<W> {
         own: OwnColumns,
         kept: &[String],
     ) -> Result<Self, WriteError> {
+        Self::telling_errors(out, name, format, own, kept, Errors::Untold)
+    }
+
+    /// The same, and says how it is told which rows were wrong ([`ReleaseWriter::write_error`]).
+    ///
+    /// # Errors
+    ///
+    /// As [`ReleaseWriter::with_columns`].
+    pub fn telling_errors(
+        out: W,
+        name: &str,
+        format: WalkFormat,
+        own: OwnColumns,
+        kept: &[String],
+        errors: Errors,
+    ) -> Result<Self, WriteError> {
+        let mut out = BufWriter::with_capacity(Self::BUFFER, out);
+        let header = Self::header(name, format, own, kept, errors)?;
+        out.write_all(&header).map_err(|error| WriteError::io(name, error))?;
+        Self::going_on(out, name, format, own, kept, errors)
+    }
+
+    /// The header line of a release; nothing for NDJSON.
+    ///
+    /// # Errors
+    ///
+    /// If a kept column is named like another, or the format is not one that is written row by row.
+    pub fn header(
+        name: &str,
+        format: WalkFormat,
+        own: OwnColumns,
+        kept: &[String],
+        errors: Errors,
+    ) -> Result<Vec<u8>, WriteError> {
         own.check_kept(name, kept)?;
         if !format.is_text() {
             return Err(WriteError::new(name, WriteErrorKind::NotRowByRow));
         }
-        let text = RowText::new(format, own, kept);
-        let mut out = BufWriter::with_capacity(Self::BUFFER, out);
-        let written = out.write_all(&text.header(kept));
-        written.map_err(|error| WriteError::io(name, error))?;
-        Ok(Self { out, text, own, name: name.to_owned(), kept: kept.len(), row: Vec::new() })
+        let error = Errors::COLUMN.to_owned();
+        if errors == Errors::Untold || format == WalkFormat::Ndjson {
+            return Ok(RowText::new(format, own, kept).header(kept));
+        }
+        if kept.contains(&error) {
+            return Err(WriteError::new(name, WriteErrorKind::ColumnTaken(error)));
+        }
+        let all: Vec<String> = kept.iter().cloned().chain([error]).collect();
+        Ok(RowText::new(format, own, &all).header(&all))
+    }
+
+    /// Goes on with a release that has its header.
+    ///
+    /// # Errors
+    ///
+    /// As [`ReleaseWriter::header`].
+    pub fn appending(
+        out: W,
+        name: &str,
+        format: WalkFormat,
+        own: OwnColumns,
+        kept: &[String],
+        errors: Errors,
+    ) -> Result<Self, WriteError> {
+        let out = BufWriter::with_capacity(Self::BUFFER, out);
+        Self::going_on(out, name, format, own, kept, errors)
+    }
+
+    fn going_on(
+        out: BufWriter<W>,
+        name: &str,
+        format: WalkFormat,
+        own: OwnColumns,
+        kept: &[String],
+        errors: Errors,
+    ) -> Result<Self, WriteError> {
+        own.check_kept(name, kept)?;
+        if !format.is_text() {
+            return Err(WriteError::new(name, WriteErrorKind::NotRowByRow));
+        }
+        let mut text = RowText::new(format, own, kept);
+        if errors == Errors::AmongRows {
+            text.leave_room_for_error();
+        }
+        let (name, kept, row) = (name.to_owned(), kept.len(), Vec::new());
+        Ok(Self { out, text, own, name, kept, errors, row })
+    }
+
+    /// Writes kept values as they are in NDJSON: they are JSON
+    /// ([`WalkReader::with_kept_json`](crate::WalkReader::with_kept_json)).
+    #[must_use]
+    pub fn with_kept_json(mut self) -> Self {
+        self.text.keep_json();
+        self
+    }
+
+    /// Says that a line of the input was wrong, by a word for programs. Nothing else of the line is told.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn write_error(&mut self, line: u64, code: &str) -> Result<(), WriteError> {
+        if self.errors == Errors::Untold {
+            return Ok(());
+        }
+        self.row.clear();
+        let (own, kept) = (self.own.names().len(), self.kept);
+        self.text.push_error(&mut self.row, own + kept, line, code);
+        self.out.write_all(&self.row).map_err(|error| WriteError::io(&self.name, error))
     }
 
     /// Writes one step of a released walk, with one value for each kept column.

@@ -16,6 +16,8 @@ pub(crate) struct RowText {
     before_state: Vec<u8>,
     before_observed: Vec<u8>,
     before_kept: Vec<Vec<u8>>,
+    /// How kept values are written, if not like the others.
+    kept: Option<Escape>,
     end: Vec<u8>,
 }
 
@@ -26,6 +28,8 @@ pub(crate) enum Escape {
     Quotes { delimiter: u8 },
     /// As a JSON string.
     Json,
+    /// As it is, which is JSON.
+    Nothing,
 }
 
 impl RowText {
@@ -46,6 +50,7 @@ impl RowText {
                 before_state: key(",", STATE),
                 before_observed: key(",", OBSERVED),
                 before_kept: kept.iter().map(|column| key(",", column)).collect(),
+                kept: None,
                 end: b"}\n".to_vec(),
             },
             _ => {
@@ -58,8 +63,39 @@ impl RowText {
                     before_state: vec![delimiter],
                     before_observed: vec![delimiter],
                     before_kept: vec![vec![delimiter]; kept.len()],
+                    kept: None,
                     end: b"\n".to_vec(),
                 }
+            }
+        }
+    }
+
+    /// Kept values are JSON, and are written as they are where rows are.
+    pub(crate) fn keep_json(&mut self) {
+        if let Escape::Json = self.escape {
+            self.kept = Some(Escape::Nothing);
+        }
+    }
+
+    /// Rows of a table have one more field, which is empty unless the line is about an error.
+    pub(crate) fn leave_room_for_error(&mut self) {
+        if let Escape::Quotes { delimiter } = self.escape {
+            self.end = vec![delimiter, b'\n'];
+        }
+    }
+
+    /// A line that says what is wrong with a line of the input, where rows have so many fields before it.
+    pub(crate) fn push_error(&self, out: &mut Vec<u8>, fields: usize, line: u64, code: &str) {
+        match self.escape {
+            Escape::Quotes { delimiter } => {
+                out.extend(std::iter::repeat_n(delimiter, fields));
+                self.escape.push(out, &format!("line {line}: {code}"));
+                out.push(b'\n');
+            }
+            _ => {
+                let object = serde_json::json!({ "error": code, "line": line });
+                out.extend_from_slice(object.to_string().as_bytes());
+                out.push(b'\n');
             }
         }
     }
@@ -102,7 +138,7 @@ impl RowText {
     pub(crate) fn push_rest<'a>(&self, out: &mut Vec<u8>, kept: impl IntoIterator<Item = &'a str>) {
         for (before, value) in self.before_kept.iter().zip(kept) {
             out.extend_from_slice(before);
-            self.escape.push(out, value);
+            self.kept.unwrap_or(self.escape).push(out, value);
         }
         out.extend_from_slice(&self.end);
     }
@@ -121,6 +157,7 @@ impl Escape {
     /// Appends a text.
     pub(crate) fn push(self, out: &mut Vec<u8>, text: &str) {
         match self {
+            Self::Nothing => out.extend_from_slice(text.as_bytes()),
             Self::Json => {
                 serde_json::to_writer(out, text)
                     .expect("a string is always JSON, and memory takes it");

@@ -122,13 +122,29 @@ impl<R: Read> Table<R> {
             return Ok(Some(line));
         }
         self.fields.clear();
+        let mut length = self.lines.text().len();
         while !self.fields.take_line(self.lines.text()) {
             // A quoted field goes on; what is blank inside it belongs to it.
-            if !self.lines.advance(Blank::Keep)? {
-                return Err(self.lines.error_at(line, ReadErrorKind::UnclosedQuote));
+            let more = self.lines.advance(Blank::Keep);
+            if let Ok(true) = more {
+                length += self.lines.text().len();
             }
+            let longest = self.lines.longest();
+            let problem = match more {
+                Ok(true) if length <= longest => continue,
+                Ok(true) => self.lines.error_at(line, ReadErrorKind::LongLine { longest }),
+                Ok(false) => self.lines.error_at(line, ReadErrorKind::UnclosedQuote),
+                Err(error) => error,
+            };
+            // Whoever reads on begins with the line after this one.
+            self.fields.parser = Fields::parser(self.delimiter);
+            return Err(problem);
         }
         Ok(Some(line))
+    }
+
+    pub(crate) fn lines_mut(&mut self) -> &mut Lines<R> {
+        &mut self.lines
     }
 }
 
@@ -152,12 +168,17 @@ enum Place {
 }
 
 impl Fields {
-    fn new(delimiter: u8) -> Self {
+    fn parser(delimiter: u8) -> Reader {
         let mut parser =
             ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
         // The parser drops a byte order mark from whatever it sees first. That has been done, and
         // what it sees first may be any line.
         let _ = parser.read_record(b"\n", &mut [], &mut []);
+        parser
+    }
+
+    fn new(delimiter: u8) -> Self {
+        let parser = Self::parser(delimiter);
         Self { parser, place: Place::Line, text: Vec::new(), used: 0, ends: Vec::new(), count: 0 }
     }
 
@@ -300,6 +321,23 @@ mod tests {
         let error = all("a,b\nc,d\ne,\"f\n\ng,h\n").unwrap_err();
         assert_eq!(error.line(), Some(3));
         assert!(error.to_string().contains("never closed"), "{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_ends_with_its_line() {
+        let mut lines = Lines::new("a,b\nc,\"d\ne\nf,\"g\nh\",i\nj,k,l\nm,n\n".as_bytes(), "t");
+        lines.limit(8);
+        let mut table = Table::new(lines, "a,b").unwrap();
+        let mut seen = Vec::new();
+        loop {
+            match table.next_record() {
+                Ok(None) => break,
+                Ok(Some(record)) => seen.push(Ok(record.line)),
+                Err(error) => seen.push(Err(error.line().unwrap())),
+            }
+        }
+        // The first quote takes in lines until they are too many. After it a quote inside a field is a letter like others.
+        assert_eq!(seen, [Err(2), Ok(5), Err(6), Ok(7)]);
     }
 
     #[test]

@@ -8,19 +8,14 @@ use std::io::Write;
 use std::sync::Arc;
 
 #[cfg(feature = "arrow")]
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-#[cfg(feature = "arrow")]
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use veilwalk::{Chain, StateId};
 
-#[cfg(feature = "arrow")]
-use crate::columns::{ColumnSink, arrow_error};
 use crate::compression::Compression;
 use crate::row_text::Escape;
+use crate::rows_out::{Rows, RowsOut};
 use crate::walks::WalkFormat;
 use crate::write_error::WriteError;
-#[cfg(not(feature = "arrow"))]
-use crate::write_error::WriteErrorKind;
 
 /// What a column of a table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,32 +85,9 @@ impl ColumnValues {
 #[derive(Debug)]
 pub struct TableWriter<'c, W: Write + Send> {
     chain: &'c Chain,
-    name: String,
+    escape: Escape,
     columns: Vec<(String, ColumnKind)>,
-    to: To<W>,
-}
-
-enum To<W: Write + Send> {
-    Text {
-        out: W,
-        escape: Escape,
-        compression: Compression,
-    },
-    #[cfg(feature = "arrow")]
-    Columns {
-        schema: SchemaRef,
-        out: Box<ColumnSink<W>>,
-    },
-}
-
-impl<W: Write + Send> std::fmt::Debug for To<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Text { .. } => "Text",
-            #[cfg(feature = "arrow")]
-            Self::Columns { .. } => "Columns",
-        })
-    }
+    out: RowsOut<W>,
 }
 
 impl<'c, W: Write + Send> TableWriter<'c, W> {
@@ -125,24 +97,17 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
     ///
     /// If writing fails, or the format is not built in.
     pub fn new(
-        mut out: W,
+        out: W,
         name: &str,
         format: WalkFormat,
         compression: Compression,
         chain: &'c Chain,
         columns: &[(&str, ColumnKind)],
     ) -> Result<Self, WriteError> {
-        let to = if format.is_text() {
-            let escape = Escape::of(format);
-            let header = compression.pack(header(escape, columns));
-            let written = header.and_then(|header| out.write_all(&header));
-            written.map_err(|error| WriteError::io(name, error))?;
-            To::Text { out, escape, compression }
-        } else {
-            in_columns(out, name, format, columns)?
-        };
+        let escape = Escape::of(format);
+        let out = RowsOut::new(out, name, format, compression, header(escape, columns), columns)?;
         let columns = columns.iter().map(|&(name, kind)| (name.to_owned(), kind)).collect();
-        Ok(Self { chain, name: name.to_owned(), columns, to })
+        Ok(Self { chain, escape, columns, out })
     }
 
     /// Writes rows: one list for each column.
@@ -162,21 +127,8 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
         if count == 0 {
             return Ok(());
         }
-        match &mut self.to {
-            To::Text { out, escape, compression } => {
-                let bytes = text(*escape, &self.columns, self.chain, rows, count);
-                let packed = compression.pack(bytes);
-                packed
-                    .and_then(|packed| out.write_all(&packed))
-                    .map_err(|error| WriteError::io(&self.name, error))
-            }
-            #[cfg(feature = "arrow")]
-            To::Columns { schema, out } => {
-                let arrays = rows.iter().map(|column| array(column, self.chain)).collect();
-                let batch = RecordBatch::try_new(schema.clone(), arrays);
-                out.write(&self.name, &batch.map_err(|error| arrow_error(&self.name, error))?)
-            }
-        }
+        let Self { chain, escape, columns, out } = self;
+        out.write(&TableRows { chain, escape: *escape, columns, rows, count })
     }
 
     /// Writes what stands at the end, and gives the output back.
@@ -185,13 +137,27 @@ impl<'c, W: Write + Send> TableWriter<'c, W> {
     ///
     /// If writing fails.
     pub fn finish(self) -> Result<W, WriteError> {
-        let mut out = match self.to {
-            To::Text { out, .. } => out,
-            #[cfg(feature = "arrow")]
-            To::Columns { out, .. } => out.finish(&self.name)?,
-        };
-        out.flush().map_err(|error| WriteError::io(&self.name, error))?;
-        Ok(out)
+        self.out.finish()
+    }
+}
+
+/// Some rows of a table.
+struct TableRows<'a> {
+    chain: &'a Chain,
+    escape: Escape,
+    columns: &'a [(String, ColumnKind)],
+    rows: &'a [ColumnValues],
+    count: usize,
+}
+
+impl Rows for TableRows<'_> {
+    fn text(&self) -> Vec<u8> {
+        text(self.escape, self.columns, self.chain, self.rows, self.count)
+    }
+
+    #[cfg(feature = "arrow")]
+    fn columns(&self) -> Vec<ArrayRef> {
+        self.rows.iter().map(|column| array(column, self.chain)).collect()
     }
 }
 
@@ -226,7 +192,7 @@ fn text(
             match (escape, place) {
                 (Escape::Quotes { .. }, 0) => {}
                 (Escape::Quotes { delimiter }, _) => bytes.push(delimiter),
-                (Escape::Json, _) => {
+                (Escape::Json | Escape::Nothing, _) => {
                     bytes.push(if place == 0 { b'{' } else { b',' });
                     escape.push(&mut bytes, name);
                     bytes.push(b':');
@@ -272,34 +238,4 @@ fn array(column: &ColumnValues, chain: &Chain) -> ArrayRef {
         }
         ColumnValues::Numbers(numbers) => Arc::new(Float64Array::from(numbers.clone())),
     }
-}
-
-#[cfg(feature = "arrow")]
-fn in_columns<W: Write + Send>(
-    out: W,
-    name: &str,
-    format: WalkFormat,
-    columns: &[(&str, ColumnKind)],
-) -> Result<To<W>, WriteError> {
-    let field = |&(name, kind): &(&str, ColumnKind)| {
-        let kind = match kind {
-            ColumnKind::Names | ColumnKind::States => DataType::Utf8,
-            ColumnKind::Whole => DataType::Int64,
-            ColumnKind::Numbers => DataType::Float64,
-        };
-        Field::new(name, kind, false)
-    };
-    let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-    let out = ColumnSink::new(out, name, format, &schema)?;
-    Ok(To::Columns { schema, out: Box::new(out) })
-}
-
-#[cfg(not(feature = "arrow"))]
-fn in_columns<W: Write + Send>(
-    _: W,
-    name: &str,
-    _: WalkFormat,
-    _: &[(&str, ColumnKind)],
-) -> Result<To<W>, WriteError> {
-    Err(WriteError::new(name, WriteErrorKind::NotBuiltIn))
 }

@@ -6,18 +6,14 @@ use std::io::Write;
 use std::sync::Arc;
 
 #[cfg(feature = "arrow")]
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-#[cfg(feature = "arrow")]
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_array::{ArrayRef, Int64Array, StringArray};
 use veilwalk::{Chain, StateId};
 
-#[cfg(feature = "arrow")]
-use crate::columns::{ColumnSink, arrow_error};
 use crate::compression::Compression;
-use crate::own_columns::OwnColumns;
-#[cfg(feature = "arrow")]
-use crate::own_columns::STEP;
+use crate::own_columns::{OwnColumns, STEP};
 use crate::row_text::RowText;
+use crate::rows_out::{Rows, RowsOut};
+use crate::table_writer::ColumnKind;
 use crate::walks::WalkFormat;
 use crate::write_error::{WriteError, WriteErrorKind};
 
@@ -60,11 +56,13 @@ impl Labels for Vec<String> {
 #[derive(Debug)]
 pub struct WalkWriter<'c, W: Write + Send> {
     labels: &'c dyn Labels,
-    name: String,
+    /// What people call the states, if that is a column.
+    names: Option<&'c dyn Labels>,
+    text: RowText,
     /// Columns with one value for each walk.
     columns: Vec<String>,
     waiting: Waiting,
-    to: To<W>,
+    out: RowsOut<W>,
 }
 
 /// Walks that are yet to be written.
@@ -79,29 +77,6 @@ struct WaitingWalk {
     name: String,
     states: usize,
     values: Vec<String>,
-}
-
-enum To<W: Write + Send> {
-    Text {
-        out: W,
-        text: RowText,
-        compression: Compression,
-    },
-    #[cfg(feature = "arrow")]
-    Columns {
-        schema: SchemaRef,
-        out: Box<ColumnSink<W>>,
-    },
-}
-
-impl<W: Write + Send> Debug for To<W> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Text { .. } => "Text",
-            #[cfg(feature = "arrow")]
-            Self::Columns { .. } => "Columns",
-        })
-    }
 }
 
 impl<'c, W: Write + Send> WalkWriter<'c, W> {
@@ -129,26 +104,42 @@ impl<'c, W: Write + Send> WalkWriter<'c, W> {
     ///
     /// If writing fails, or the format is not built in, or a column has a name that is taken.
     pub fn with_columns(
-        mut out: W,
+        out: W,
         name: &str,
         format: WalkFormat,
         compression: Compression,
         labels: &'c dyn Labels,
         columns: &[&str],
     ) -> Result<Self, WriteError> {
+        Self::with_names(out, name, format, compression, labels, columns, None)
+    }
+
+    /// The same with what people call each state, if that is known, in a last column `name`.
+    ///
+    /// # Errors
+    ///
+    /// As [`WalkWriter::with_columns`].
+    pub fn with_names(
+        out: W,
+        name: &str,
+        format: WalkFormat,
+        compression: Compression,
+        labels: &'c dyn Labels,
+        columns: &[&str],
+        names: Option<&'c dyn Labels>,
+    ) -> Result<Self, WriteError> {
         let own = OwnColumns::Moves;
-        let columns: Vec<String> = columns.iter().copied().map(str::to_owned).collect();
+        let of_states = names.map(|_| "name");
+        let mut columns: Vec<String> =
+            columns.iter().copied().chain(of_states).map(str::to_owned).collect();
         own.check_kept(name, &columns)?;
-        let to = if format.is_text() {
-            let text = RowText::new(format, own, &columns);
-            let header = compression.pack(text.header(&columns));
-            let written = header.and_then(|header| out.write_all(&header));
-            written.map_err(|error| WriteError::io(name, error))?;
-            To::Text { out, text, compression }
-        } else {
-            in_columns(out, name, format, &columns)?
-        };
-        Ok(Self { labels, name: name.to_owned(), columns, waiting: Waiting::default(), to })
+        let text = RowText::new(format, own, &columns);
+        let kind = |name: &str| if name == STEP { ColumnKind::Whole } else { ColumnKind::Names };
+        let all = own.names().iter().copied().chain(columns.iter().map(String::as_str));
+        let all: Vec<(&str, ColumnKind)> = all.map(|name| (name, kind(name))).collect();
+        let out = RowsOut::new(out, name, format, compression, text.header(&columns), &all)?;
+        columns.truncate(columns.len() - usize::from(names.is_some()));
+        Ok(Self { labels, names, text, columns, waiting: Waiting::default(), out })
     }
 
     /// Writes a walk, where there are no further columns.
@@ -174,7 +165,7 @@ impl<'c, W: Write + Send> WalkWriter<'c, W> {
         let (expected, found) = (self.columns.len(), values.len());
         if expected != found {
             let kind = WriteErrorKind::KeptCount { expected, found };
-            return Err(WriteError::new(&self.name, kind));
+            return Err(WriteError::new(self.out.name(), kind));
         }
         self.waiting.walks.push(WaitingWalk {
             name: name.to_owned(),
@@ -192,13 +183,7 @@ impl<'c, W: Write + Send> WalkWriter<'c, W> {
     /// If writing fails.
     pub fn finish(mut self) -> Result<W, WriteError> {
         self.write_waiting()?;
-        let mut out = match self.to {
-            To::Text { out, .. } => out,
-            #[cfg(feature = "arrow")]
-            To::Columns { out, .. } => out.finish(&self.name)?,
-        };
-        out.flush().map_err(|error| WriteError::io(&self.name, error))?;
-        Ok(out)
+        self.out.finish()
     }
 
     fn write_waiting(&mut self) -> Result<(), WriteError> {
@@ -206,27 +191,37 @@ impl<'c, W: Write + Send> WalkWriter<'c, W> {
         if waiting.walks.is_empty() {
             return Ok(());
         }
-        match &mut self.to {
-            To::Text { out, text, compression } => {
-                let packed = compression.pack(waiting.as_text(text, self.labels));
-                packed
-                    .and_then(|packed| out.write_all(&packed))
-                    .map_err(|error| WriteError::io(&self.name, error))
-            }
-            #[cfg(feature = "arrow")]
-            To::Columns { schema, out } => {
-                let columns = waiting.as_columns(self.labels, self.columns.len());
-                let batch = RecordBatch::try_new(schema.clone(), columns)
-                    .map_err(|error| arrow_error(&self.name, error))?;
-                out.write(&self.name, &batch)
-            }
-        }
+        let more = self.columns.len();
+        let Self { out, text, labels, names, .. } = self;
+        out.write(&WaitingRows { waiting, text, labels: *labels, names: *names, more })
+    }
+}
+
+/// All rows of walks that waited.
+struct WaitingRows<'a> {
+    waiting: Waiting,
+    text: &'a RowText,
+    labels: &'a dyn Labels,
+    names: Option<&'a dyn Labels>,
+    /// How many further columns there are.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "text knows its columns"))]
+    more: usize,
+}
+
+impl Rows for WaitingRows<'_> {
+    fn text(&self) -> Vec<u8> {
+        self.waiting.as_text(self.text, self.labels, self.names)
+    }
+
+    #[cfg(feature = "arrow")]
+    fn columns(&self) -> Vec<ArrayRef> {
+        self.waiting.as_columns(self.labels, self.names, self.more)
     }
 }
 
 impl Waiting {
     /// The rows of all walks. What is the same in all rows of a walk is put together once.
-    fn as_text(&self, text: &RowText, labels: &dyn Labels) -> Vec<u8> {
+    fn as_text(&self, text: &RowText, labels: &dyn Labels, names: Option<&dyn Labels>) -> Vec<u8> {
         let (mut bytes, mut states) = (Vec::new(), self.states.iter());
         let (mut start, mut rest) = (Vec::new(), Vec::new());
         for walk in &self.walks {
@@ -238,14 +233,25 @@ impl Waiting {
                 bytes.extend_from_slice(&start);
                 bytes.extend_from_slice(itoa::Buffer::new().format(step).as_bytes());
                 text.push_state(&mut bytes, labels.label(*state));
-                bytes.extend_from_slice(&rest);
+                match names {
+                    None => bytes.extend_from_slice(&rest),
+                    Some(names) => {
+                        let values = walk.values.iter().map(String::as_str);
+                        text.push_rest(&mut bytes, values.chain([names.label(*state)]));
+                    }
+                }
             }
         }
         bytes
     }
 
     #[cfg(feature = "arrow")]
-    fn as_columns(&self, labels: &dyn Labels, more: usize) -> Vec<ArrayRef> {
+    fn as_columns(
+        &self,
+        labels: &dyn Labels,
+        names: Option<&dyn Labels>,
+        more: usize,
+    ) -> Vec<ArrayRef> {
         let each_row = |value: fn(&WaitingWalk, usize) -> &str, at: usize| {
             let values = self
                 .walks
@@ -254,40 +260,17 @@ impl Waiting {
             Arc::new(values.collect::<StringArray>()) as ArrayRef
         };
         let steps = self.walks.iter().flat_map(|walk| 0..walk.states as i64);
-        let states = self.states.iter().map(|state| Some(labels.label(*state)));
+        let of_states = |labels: &dyn Labels| {
+            let texts = self.states.iter().map(|state| Some(labels.label(*state)));
+            Arc::new(texts.collect::<StringArray>()) as ArrayRef
+        };
         let mut columns = vec![
             each_row(|walk, _| &walk.name, 0),
             Arc::new(steps.map(Some).collect::<Int64Array>()),
-            Arc::new(states.collect::<StringArray>()),
+            of_states(labels),
         ];
         columns.extend((0..more).map(|at| each_row(|walk, at| &walk.values[at], at)));
+        columns.extend(names.map(of_states));
         columns
     }
-}
-
-#[cfg(feature = "arrow")]
-fn in_columns<W: Write + Send>(
-    out: W,
-    name: &str,
-    format: WalkFormat,
-    more: &[String],
-) -> Result<To<W>, WriteError> {
-    let own = OwnColumns::Moves.names().iter().copied();
-    let fields = own.chain(more.iter().map(String::as_str)).map(|column| {
-        let kind = if column == STEP { DataType::Int64 } else { DataType::Utf8 };
-        Field::new(column, kind, false)
-    });
-    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let out = ColumnSink::new(out, name, format, &schema)?;
-    Ok(To::Columns { schema, out: Box::new(out) })
-}
-
-#[cfg(not(feature = "arrow"))]
-fn in_columns<W: Write + Send>(
-    _: W,
-    name: &str,
-    _: WalkFormat,
-    _: &[String],
-) -> Result<To<W>, WriteError> {
-    Err(WriteError::new(name, WriteErrorKind::NotBuiltIn))
 }

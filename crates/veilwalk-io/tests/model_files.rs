@@ -6,6 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tempfile::TempDir;
 use veilwalk::chain::{ChainBuilder, Entries, Grid, Initial};
+use veilwalk::internal::chain::StateLabels;
 use veilwalk::internal::distance::Nearest;
 use veilwalk::internal::model::Certified;
 use veilwalk::mechanism::Calibration;
@@ -208,8 +209,10 @@ fn other_files_and_other_versions_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("other");
     let mut newer = small_model();
-    newer[16] = 2;
-    assert!(refused(&path, &newer).contains("format 2; this version of veilwalk reads format 1"));
+    newer[16] = 9;
+    assert!(
+        refused(&path, &newer).contains("format 9; this version of veilwalk reads formats up to")
+    );
     assert!(refused(&path, b"").contains("not a compiled model"));
     assert!(!is_model(&path).unwrap());
     let table = format!("from,to,probability\n{}", "a,b,1\nb,a,1\n".repeat(9));
@@ -288,4 +291,19 @@ fn bytes_of_a_chain_that_were_changed_are_refused() {
         assert!(chain_from_bytes(&changed).is_err(), "byte {place}");
         assert!(chain_from_bytes(&bytes[..place]).is_err(), "cut at {place}");
     }
+}
+
+/// Bytes whose checksums are right, and whose table finds other states under their labels: what came out of
+/// them would be of another walk.
+#[test]
+fn a_chain_whose_labels_lead_astray_is_refused() {
+    let mut parts = Chain::credit().parts();
+    let (text, ends, slots) = parts.labels.parts();
+    let mut slots = slots.to_vec();
+    let taken: Vec<usize> = (0..slots.len()).filter(|&place| slots[place] != u32::MAX).collect();
+    slots.swap(taken[0], taken[1]);
+    parts.labels = StateLabels::from_parts(text.to_owned(), ends.to_vec(), slots).unwrap();
+    let bytes = chain_to_bytes(&Chain::from_parts(parts).unwrap()).unwrap();
+    let problem = chain_from_bytes(&bytes).unwrap_err();
+    assert!(problem.to_string().contains("labels do not lead"), "{problem}");
 }

@@ -7,10 +7,14 @@
 //! that start with `# ` are comments, which say where a chain comes from. One of them may say where its walks
 //! start (`starts`).
 //!
+//! A table of transitions may have a column `length`, in metres. Where the states of a chain lie is in a file of its
+//! own ([`read_places`]).
+//!
 //! A graph is the same without numbers: where only the moves count, a table of transitions may have the columns
 //! `from` and `to` alone.
 
 mod matrix;
+mod places;
 mod starts;
 mod state_list;
 mod transitions;
@@ -26,10 +30,11 @@ use crate::number::Quantity;
 use crate::read_error::{HeaderHint, ReadError, ReadErrorKind, shortened};
 use crate::table::Table;
 
+pub use places::{read_places, write_places};
 pub use state_list::read_state_list;
 pub use write::{ChainText, InitialText, write_chain, write_chain_with};
 
-const ACCEPTED: &str = "from,to,probability; from,to,count; or, for a square matrix, an empty cell \
+const ACCEPTED: &str = "from,to,probability; from,to,count; either with a column length; or, for a square matrix, an empty cell \
                         followed by the labels of all states";
 
 /// Reads a chain from a file.
@@ -40,6 +45,7 @@ const ACCEPTED: &str = "from,to,probability; from,to,count; or, for a square mat
 /// - a table with the columns `from`, `to` and `probability`, in any order;
 /// - a table with the columns `from`, `to` and `count`, whose rows are divided by their sums (counts need not
 ///   be whole numbers);
+/// - either of these with a column `length`: how long each move is, in metres, which is cut to millimetres;
 /// - a square matrix of probabilities, with the labels of the states in the first line and the first
 ///   column. The rows may be in another order than the columns.
 ///
@@ -132,18 +138,19 @@ impl Layout {
         let entry = find("probability")
             .map(|column| (column, Quantity::Probability))
             .or_else(|| find("count").map(|column| (column, Quantity::Count)));
-        if let (Some(from), Some(to), Some((entry, quantity))) = (from, to, entry) {
-            let known = [from, to, entry];
-            return match (0..header.len()).find(|column| !known.contains(column)) {
-                Some(extra) => Err(HeaderHint::ExtraColumn(header[extra].clone())),
-                None => {
-                    let entry = Some((entry, quantity));
-                    Ok(Self::Transitions(transitions::Columns { from, to, entry }))
+        let length = find("length");
+        if let (Some(from), Some(to)) = (from, to) {
+            let known = [Some(from), Some(to), entry.map(|(column, _)| column), length];
+            let columns = transitions::Columns { from, to, entry, length };
+            match (0..header.len()).find(|&column| !known.contains(&Some(column))) {
+                Some(extra) if entry.is_some() => {
+                    return Err(HeaderHint::ExtraColumn(header[extra].clone()));
                 }
-            };
-        }
-        if let (Some(from), Some(to), Numbers::Optional, 2) = (from, to, numbers, header.len()) {
-            return Ok(Self::Transitions(transitions::Columns { from, to, entry: None }));
+                None if entry.is_some() || numbers == Numbers::Optional => {
+                    return Ok(Self::Transitions(columns));
+                }
+                _ => {}
+            }
         }
         let corner = header[0].trim();
         if header.len() < 2 {
@@ -196,6 +203,13 @@ mod tests {
         }
         for header in ["from,to", "from,to,weight", "from"] {
             assert_eq!(layout(header), Err(HeaderHint::Names), "{header}");
+        }
+        for header in ["from,to,probability,length", "length,to,count,from"] {
+            let columns = layout(header);
+            assert!(
+                matches!(columns, Ok(Layout::Transitions(c)) if c.length.is_some()),
+                "{header}"
+            );
         }
         assert_eq!(layout("from;to;count"), Err(HeaderHint::Semicolons));
         let graph = |header: &[&str]| {

@@ -7,18 +7,20 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use veilwalk::chain::{ChainBuilder, Entries};
+use veilwalk::chain::{ChainBuilder, Entries, Length};
 
 use crate::number::Quantity;
 use crate::read_error::{ReadError, ReadErrorKind};
 use crate::table::Table;
 
-/// Where the columns of the table are, and what the third of them holds, if there is one.
+/// Where the columns of the table are, and what the third of them holds, if there is one. The length of a move, if it
+/// is told, is in a fourth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Columns {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) entry: Option<(usize, Quantity)>,
+    pub(super) length: Option<usize>,
 }
 
 /// A line of the table: the places of its labels, and its entry.
@@ -26,6 +28,7 @@ struct Move {
     from: u32,
     to: u32,
     entry: f64,
+    length: Option<Length>,
     line: u64,
 }
 
@@ -39,10 +42,11 @@ pub(super) fn read<R: Read>(
         let line = record.line;
         let (from, to) = (record.get(columns.from), record.get(columns.to));
         let entry = columns.entry.map(|(column, quantity)| (record.get(column), quantity));
-        match checked(from, to, entry) {
-            Ok(entry) => {
+        let length = columns.length.map(|column| record.get(column));
+        match checked(from, to, entry, length) {
+            Ok((entry, length)) => {
                 let (from, to) = (labels.place(from), labels.place(to));
-                moves.push(Move { from, to, entry, line });
+                moves.push(Move { from, to, entry, length, line });
             }
             Err(kind) => return Err(table.lines().error_at(line, kind)),
         }
@@ -69,22 +73,31 @@ pub(super) fn read<R: Read>(
         };
         return Err(table.lines().error_at(two[1].line, kind));
     }
-    for Move { from, to, entry, line } in moves {
+    for Move { from, to, entry, length, line } in moves {
         let id = |place: u32| ids[place as usize].expect("every label has its state");
-        builder
-            .transition(id(from), id(to), entry)
-            .map_err(|error| table.lines().error_at(line, ReadErrorKind::Chain(error)))?;
+        let added = match length {
+            Some(length) => builder.transition_of_length(id(from), id(to), entry, length),
+            None => builder.transition(id(from), id(to), entry),
+        };
+        added.map_err(|error| table.lines().error_at(line, ReadErrorKind::Chain(error)))?;
     }
     Ok(builder)
 }
 
-fn checked(from: &str, to: &str, entry: Option<(&str, Quantity)>) -> Result<f64, ReadErrorKind> {
+fn checked(
+    from: &str,
+    to: &str,
+    entry: Option<(&str, Quantity)>,
+    length: Option<&str>,
+) -> Result<(f64, Option<Length>), ReadErrorKind> {
     for (label, column) in [(from, "from"), (to, "to")] {
         if label.is_empty() {
             return Err(ReadErrorKind::EmptyField { column: column.to_owned() });
         }
     }
-    entry.map_or(Ok(1.0), |(entry, quantity)| quantity.parse(entry))
+    let entry = entry.map_or(Ok(1.0), |(entry, quantity)| quantity.parse(entry))?;
+    let length = length.map(str::parse).transpose().map_err(ReadErrorKind::Length)?;
+    Ok((entry, length))
 }
 
 /// Labels, numbered as they come.

@@ -37,7 +37,8 @@ pub fn write_chain(chain: &Chain, out: impl Write) -> Result<(), WriteError> {
     write_chain_with(chain, ChainText::default(), out)
 }
 
-/// Writes a chain as a table `from,to,probability`, or `from,to,count` if there are counts.
+/// Writes a chain as a table `from,to,probability`, or `from,to,count` if there are counts, with a column `length` if
+/// its moves have lengths. Where its states lie is for [`write_places`](crate::write_places).
 ///
 /// Read back with [`read_chain`](crate::read_chain) it has the same states in the same order and the
 /// same transitions. Numbers are written with as many digits as it takes to read the same
@@ -63,7 +64,8 @@ pub fn write_chain_with(
     }
     let mut table = csv::Writer::from_writer(out);
     let entry = if text.counts.is_some() { "count" } else { "probability" };
-    put(&mut table, ["from", "to", entry])?;
+    let lengths = chain.places().and_then(|places| places.lengths.as_deref());
+    put(&mut table, ["from", "to", entry].into_iter().chain(lengths.map(|_| "length")))?;
     for from in chain.states() {
         if chain.label(from).is_empty() {
             let kind = WriteErrorKind::EmptyLabel(from.index());
@@ -73,8 +75,10 @@ pub fn write_chain_with(
             Some(counts) => &counts[chain.row(from)],
             None => chain.probabilities(from),
         };
-        for (to, entry) in chain.successors(from).iter().zip(row) {
-            put(&mut table, [chain.label(from), chain.label(*to), &format!("{entry:?}")])?;
+        for ((place, to), entry) in chain.row(from).zip(chain.successors(from)).zip(row) {
+            let length = lengths.map(|lengths| lengths[place].to_string());
+            let fields = [chain.label(from), chain.label(*to), &format!("{entry:?}")];
+            put(&mut table, fields.into_iter().chain(length.as_deref()))?;
         }
     }
     table.flush().map_err(|error| WriteError::io(NAME, error))
@@ -83,7 +87,10 @@ pub fn write_chain_with(
 /// What messages call an output whose name is not known here.
 const NAME: &str = "output";
 
-fn put(table: &mut csv::Writer<impl Write>, fields: [&str; 3]) -> Result<(), WriteError> {
+fn put<'a>(
+    table: &mut csv::Writer<impl Write>,
+    fields: impl IntoIterator<Item = &'a str>,
+) -> Result<(), WriteError> {
     let written = table.write_record(fields);
     written.map_err(|error| WriteError::csv(NAME, error))
 }

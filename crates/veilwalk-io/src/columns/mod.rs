@@ -31,6 +31,8 @@ pub use state_column::{
     is_text, keys_of, read_states,
 };
 pub use walk_lists::WalkLists;
+#[cfg(feature = "parquet")]
+pub(crate) use write::parquet_error;
 pub(crate) use write::{ColumnFormat, ColumnRows, ColumnSink, arrow_error};
 
 use crate::read_error::{Place, ReadError, ReadErrorKind};

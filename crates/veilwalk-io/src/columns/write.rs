@@ -214,7 +214,7 @@ pub(crate) fn arrow_error(name: &str, error: ArrowError) -> WriteError {
 }
 
 #[cfg(feature = "parquet")]
-fn parquet_error(name: &str, error: ParquetError) -> WriteError {
+pub(crate) fn parquet_error(name: &str, error: ParquetError) -> WriteError {
     match error {
         ParquetError::External(error) => match error.downcast::<std::io::Error>() {
             Ok(error) => WriteError::io(name, *error),

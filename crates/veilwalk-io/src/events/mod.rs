@@ -1,8 +1,9 @@
 //! Events in files: who, when, and where or what.
 //!
 //! A table is read row by row by the reader of walks, with other columns. A log of cases in XES, the standard of
-//! process mining, is read event by event. Nothing is sorted here, and values are texts as they stand in the file.
+//! process mining, is read event by event, and so is a trace in GPX. Nothing is sorted here, and values are texts as they stand in the file.
 
+mod gpx;
 mod options;
 mod xes;
 
@@ -17,6 +18,7 @@ use crate::counted::{BytesRead, Counted, size_of_file};
 use crate::read_error::{Place, ReadError, ReadErrorKind};
 use crate::walks::{WalkFormat, WalkOptions, WalkReader};
 
+use gpx::GpxReader;
 pub use options::{EventColumns, EventOptions};
 use xes::XesReader;
 
@@ -42,6 +44,7 @@ pub struct EventReader<R: Read> {
 enum Source<R: Read> {
     Rows(Box<WalkReader<R>>),
     Xes(Box<XesReader<R>>),
+    Gpx(Box<GpxReader<R>>),
 }
 
 impl<R: Read> std::fmt::Debug for Source<R> {
@@ -49,6 +52,7 @@ impl<R: Read> std::fmt::Debug for Source<R> {
         f.write_str(match self {
             Self::Rows(_) => "Rows",
             Self::Xes(_) => "Xes",
+            Self::Gpx(_) => "Gpx",
         })
     }
 }
@@ -82,8 +86,8 @@ pub enum EventPlace<'a> {
 }
 
 impl EventReader<Box<dyn Read + Send>> {
-    /// Opens a file. Its extension tells the format, or else its first line: `.xes` is a log of cases, anything else
-    /// as for walks.
+    /// Opens a file. Its extension tells the format, or else its first line: `.xes` is a log of cases, `.gpx` a trace,
+    /// anything else as for walks.
     ///
     /// # Errors
     ///
@@ -94,7 +98,17 @@ impl EventReader<Box<dyn Read + Send>> {
             size = size_of_file(&file);
             Box::new(Counted { input: Box::new(file), read: Arc::clone(&read) })
         };
-        let source = if is_xes(path) {
+        let at_positions = matches!(options.place, EventColumns::Position { .. });
+        let source = if at_positions && has_extension(path, "gpx") {
+            let name = path.display().to_string();
+            let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
+            let file = count(File::open(path).map_err(fail)?);
+            let inner = path.file_name().and_then(|name| name.to_str()).unwrap_or("trace");
+            let usual = inner.split('.').next().filter(|usual| !usual.is_empty());
+            let usual = usual.unwrap_or("trace");
+            let gpx = GpxReader::new(file, &name, usual, Compression::from_path(path))?;
+            Source::Gpx(Box::new(gpx))
+        } else if has_extension(path, "xes") {
             let name = path.display().to_string();
             let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
             let file = count(File::open(path).map_err(fail)?);
@@ -130,6 +144,7 @@ impl<R: Read> EventReader<R> {
         match &self.source {
             Source::Rows(rows) => rows.name(),
             Source::Xes(xes) => xes.name(),
+            Source::Gpx(gpx) => gpx.name(),
         }
     }
 
@@ -156,6 +171,7 @@ impl<R: Read> EventReader<R> {
                 Ok(Some(row(record.place, wanted, |at| record.get(at))))
             }
             Source::Xes(xes) => xes.next_event(),
+            Source::Gpx(gpx) => gpx.next_event(),
         }
     }
 }
@@ -169,11 +185,11 @@ fn row<'a>(place: Place, wanted: usize, get: impl Fn(usize) -> &'a str) -> Event
     EventRow { place, person: get(0), time: get(1), at }
 }
 
-/// Whether the name of a file says that it is a log of cases.
-fn is_xes(path: &Path) -> bool {
+/// Whether the name of a file ends like this, packed or not, and is none of the formats of walks.
+fn has_extension(path: &Path, wanted: &str) -> bool {
     let packed = Compression::from_path(path) != Compression::None;
     let inner = if packed { path.file_stem().map(Path::new) } else { Some(path) };
     let extension = inner.and_then(Path::extension).and_then(|e| e.to_str());
     WalkFormat::from_path(path).is_none()
-        && extension.is_some_and(|e| e.eq_ignore_ascii_case("xes"))
+        && extension.is_some_and(|e| e.eq_ignore_ascii_case(wanted))
 }

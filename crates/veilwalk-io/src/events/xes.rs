@@ -229,10 +229,10 @@ impl<R: Read> XesReader<R> {
 }
 
 /// Input that counts the lines that have been taken from it.
-struct CountedLines<R> {
-    input: R,
+pub(super) struct CountedLines<R> {
+    pub(super) input: R,
     /// The number of the line that comes next, from one.
-    lines: u64,
+    pub(super) lines: u64,
 }
 
 impl<R: BufRead> BufRead for CountedLines<R> {

@@ -17,7 +17,11 @@ use thiserror::Error;
 use twox_hash::XxHash3_128;
 
 pub(super) const MAGIC: [u8; 16] = *b"veilwalk model\r\n";
-pub(super) const VERSION: u32 = 1;
+/// The version of models of chains that know where their states are or have another metric than nats, which older
+/// programs cannot read.
+pub(super) const VERSION: u32 = 2;
+/// The version of all other models.
+pub(super) const FIRST_VERSION: u32 = 1;
 pub(super) const HEADER: usize = 48;
 pub(super) const ENTRY: usize = 40;
 pub(super) const ALIGNMENT: usize = 64;
@@ -44,10 +48,17 @@ pub(super) enum Kind {
     IncomingStarts = 17,
     IncomingStates = 18,
     IncomingWeights = 19,
+    Lengths = 20,
+    Coordinates = 21,
+    NameEnds = 22,
+    NameText = 23,
+    LineEnds = 24,
+    LinePoints = 25,
+    Ground = 26,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 26] = [
         Self::Hash,
         Self::LabelEnds,
         Self::LabelText,
@@ -67,6 +78,13 @@ impl Kind {
         Self::IncomingStarts,
         Self::IncomingStates,
         Self::IncomingWeights,
+        Self::Lengths,
+        Self::Coordinates,
+        Self::NameEnds,
+        Self::NameText,
+        Self::LineEnds,
+        Self::LinePoints,
+        Self::Ground,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -85,6 +103,11 @@ impl Kind {
             Self::CellAnswers | Self::CellSymmetricAnswers => "right answers",
             Self::CellDistances | Self::CellSymmetricDistances => "distances to cells",
             Self::Certified => "calibrated scales",
+            Self::Lengths => "lengths of moves",
+            Self::Coordinates => "coordinates",
+            Self::NameEnds | Self::NameText => "names",
+            Self::LineEnds | Self::LinePoints => "lines",
+            Self::Ground => "metric",
         }
     }
 }
@@ -97,7 +120,7 @@ pub enum ModelProblem {
     #[error("this is not a compiled model")]
     NotAModel,
     /// Another version of the format.
-    #[error("the model has format {found}; this version of veilwalk reads format {VERSION}")]
+    #[error("the model has format {found}; this version of veilwalk reads formats up to {VERSION}")]
     Version {
         /// The version of the file.
         found: u32,
@@ -142,7 +165,7 @@ pub(super) fn verify(bytes: &[u8]) -> Result<Vec<(Kind, Range<usize>)>, ModelPro
         return Err(ModelProblem::NotAModel);
     }
     // The version first: in another one everything else may be elsewhere.
-    if u32_at(16) != VERSION {
+    if !(FIRST_VERSION..=VERSION).contains(&u32_at(16)) {
         return Err(ModelProblem::Version { found: u32_at(16) });
     }
     if cfg!(target_endian = "big") {

@@ -17,6 +17,7 @@ mod layout;
 mod map;
 #[cfg(unix)]
 mod origin;
+mod places;
 mod read;
 #[cfg(all(test, unix))]
 mod tests;

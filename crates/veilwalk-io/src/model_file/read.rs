@@ -9,10 +9,10 @@ use std::sync::Arc;
 use bytemuck::{Pod, try_cast_slice};
 use veilwalk::chain::{Chain, ChainHash, Initial};
 use veilwalk::internal::chain::{ChainParts, StateLabels};
-use veilwalk::internal::distance::{Cells, DistanceTable, Edges, Nearest};
+use veilwalk::internal::distance::{Cells, DistanceTable, Edges, Nearest, OwnDistances};
 use veilwalk::internal::model::{TableOrigin, Tables};
 use veilwalk::internal::storage::Storage;
-use veilwalk::{Model, Nats};
+use veilwalk::{Ground, Measure, Model, Nats};
 
 use super::certified;
 use super::layout::{HEADER, Kind, MAGIC, ModelProblem, inconsistent, verify};
@@ -112,11 +112,14 @@ pub fn chain_from_bytes(bytes: &[u8]) -> Result<Chain, ModelProblem> {
     if !chain.has_its_hash() || !chain.states().all(weighed) {
         return Err(inconsistent("its hash or its weights are not those of its moves"));
     }
+    if !chain.states().all(|state| chain.state(chain.label(state)) == Some(state)) {
+        return Err(inconsistent("its labels do not lead to its states"));
+    }
     Ok(chain)
 }
 
 /// The sections of a file whose checksums fit.
-struct Sections {
+pub(super) struct Sections {
     map: Arc<Map>,
     list: Vec<(Kind, Range<usize>)>,
 }
@@ -126,11 +129,11 @@ impl Sections {
         Ok(Self { list: verify(map.bytes())?, map })
     }
 
-    fn range(&self, kind: Kind) -> Option<Range<usize>> {
+    pub(super) fn range(&self, kind: Kind) -> Option<Range<usize>> {
         self.list.iter().find(|(there, _)| *there == kind).map(|(_, range)| range.clone())
     }
 
-    fn numbers<T: Pod + Send + Sync>(&self, kind: Kind) -> Result<&[T], ModelProblem> {
+    pub(super) fn numbers<T: Pod + Send + Sync>(&self, kind: Kind) -> Result<&[T], ModelProblem> {
         let range = self.range(kind);
         let bytes = range.map(|range| &self.map.bytes()[range]);
         bytes.and_then(|bytes| try_cast_slice(bytes).ok()).ok_or_else(|| missing(kind))
@@ -146,6 +149,29 @@ impl Sections {
         Ok(Some(Storage::Shared(Arc::new(mapped))))
     }
 
+    /// The metric that distances are taken from: nats if it is not said.
+    fn ground(
+        &self,
+        chain: &Chain,
+        directed: Option<&Arc<DistanceTable>>,
+    ) -> Result<Ground, ModelProblem> {
+        let Some(range) = self.range(Kind::Ground) else { return Ok(Ground::Nats) };
+        let text = std::str::from_utf8(&self.map.bytes()[range]).unwrap_or_default();
+        let (name, measure) = text.split_once(' ').ok_or_else(|| missing(Kind::Ground))?;
+        let measure = Measure::ALL.into_iter().find(|known| known.name() == measure);
+        let measure = measure.ok_or_else(|| missing(Kind::Ground))?;
+        let ground = match (Ground::named(name), directed) {
+            (Some(ground), _) => ground,
+            (None, Some(table)) if name == "table" => {
+                let own = OwnDistances::from_checked((**table).clone(), measure);
+                Ground::Table(Arc::new(own))
+            }
+            _ => return Err(inconsistent("its distances are of an unknown metric")),
+        };
+        let fits = ground.measure() == measure && ground.check(chain).is_ok();
+        if fits { Ok(ground) } else { Err(missing(Kind::Ground)) }
+    }
+
     fn model(&self, origin: Option<Arc<dyn TableOrigin>>) -> Result<Model, ModelProblem> {
         let chain = self.chain()?;
         let mut tables = Tables { origin, ..Tables::default() };
@@ -154,7 +180,14 @@ impl Sections {
             let table = DistanceTable::from_rows(chain.len(), rows);
             table.map(|table| Some(Arc::new(table))).ok_or_else(|| missing(kind))
         };
-        tables.distances = table(Kind::Directed)?.zip(table(Kind::Symmetric)?);
+        let directed = table(Kind::Directed)?;
+        tables.ground = self.ground(&chain, directed.as_ref())?;
+        // Where the two directions are the same there is one table for both.
+        let symmetric = match tables.ground.is_undirected() {
+            true => directed.clone(),
+            false => table(Kind::Symmetric)?,
+        };
+        tables.distances = directed.zip(symmetric);
         if self.range(Kind::IncomingStarts).is_some() {
             let starts = self.offsets(Kind::IncomingStarts)?;
             let states = self.required(Kind::IncomingStates)?;
@@ -187,7 +220,7 @@ impl Sections {
     }
 
     /// Offsets, as this machine counts.
-    fn offsets(&self, kind: Kind) -> Result<Vec<usize>, ModelProblem> {
+    pub(super) fn offsets(&self, kind: Kind) -> Result<Vec<usize>, ModelProblem> {
         let offset = |&n: &u64| usize::try_from(n).map_err(|_| missing(kind));
         self.numbers(kind)?.iter().map(offset).collect()
     }
@@ -211,6 +244,7 @@ impl Sections {
             probabilities: self.required(Kind::Probabilities)?,
             weights: self.required(Kind::Weights)?,
             initial: Initial::from_running_totals(initial).ok_or_else(|| missing(Kind::Initial))?,
+            places: self.places()?,
             hash: ChainHash(hash),
         };
         let chain = Chain::from_parts(parts);
@@ -218,6 +252,6 @@ impl Sections {
     }
 }
 
-fn missing(kind: Kind) -> ModelProblem {
+pub(super) fn missing(kind: Kind) -> ModelProblem {
     ModelProblem::Inconsistent(format!("its {} are missing or not of their size", kind.name()))
 }

@@ -7,10 +7,11 @@ use bytemuck::cast_slice;
 use veilwalk::internal::chain::ChainParts;
 use veilwalk::internal::distance::Nearest;
 use veilwalk::internal::model::Certified;
-use veilwalk::{Chain, Model};
+use veilwalk::{Chain, Ground, Model};
 
 use super::certified;
-use super::layout::{ALIGNMENT, ENTRY, HEADER, Kind, MAGIC, VERSION, checksum};
+use super::layout::{ALIGNMENT, ENTRY, FIRST_VERSION, HEADER, Kind, MAGIC, VERSION, checksum};
+use super::places::PlaceNumbers;
 use crate::output::AtomicFile;
 use crate::write_error::{WriteError, WriteErrorKind};
 
@@ -38,13 +39,19 @@ fn write_to(model: &Model, scales: &[Certified], out: &mut impl Write) -> io::Re
     let mut sections = chain.sections();
     if model.require_tables().is_ok() {
         sections.push((Kind::Directed, cast_slice(model.directed().rows())));
-        sections.push((Kind::Symmetric, cast_slice(model.symmetric().rows())));
+        if !model.ground().is_undirected() {
+            sections.push((Kind::Symmetric, cast_slice(model.symmetric().rows())));
+        }
     } else if let Some(searches) = model.searches() {
         let (starts, states, weights) = searches.incoming().parts();
         incoming_starts = u64s(starts);
         sections.push((Kind::IncomingStarts, cast_slice(&incoming_starts)));
         sections.push((Kind::IncomingStates, cast_slice(states)));
         sections.push((Kind::IncomingWeights, cast_slice(weights)));
+    }
+    let metric = format!("{} {}", model.ground(), model.measure().name());
+    if *model.ground() != Ground::Nats {
+        sections.push((Kind::Ground, metric.as_bytes()));
     }
     let kinds = [
         (Nearest::Directed, Kind::CellAnswers, Kind::CellDistances),
@@ -88,6 +95,7 @@ struct ChainNumbers {
     label_ends: Vec<u64>,
     row_starts: Vec<u64>,
     parts: ChainParts,
+    places: PlaceNumbers,
 }
 
 impl ChainNumbers {
@@ -98,6 +106,7 @@ impl ChainNumbers {
             hash: chain.hash().0,
             label_ends: u64s(label_ends),
             row_starts: u64s(&parts.row_starts),
+            places: PlaceNumbers::of(chain),
             parts,
         }
     }
@@ -105,7 +114,7 @@ impl ChainNumbers {
     fn sections(&self) -> Vec<(Kind, &[u8])> {
         let parts = &self.parts;
         let (text, _, label_slots) = parts.labels.parts();
-        vec![
+        let mut sections: Vec<(Kind, &[u8])> = vec![
             (Kind::Hash, &self.hash),
             (Kind::LabelEnds, cast_slice(&self.label_ends)),
             (Kind::LabelText, text.as_bytes()),
@@ -115,7 +124,9 @@ impl ChainNumbers {
             (Kind::Probabilities, cast_slice(&parts.probabilities)),
             (Kind::Weights, cast_slice(&parts.weights)),
             (Kind::Initial, cast_slice(parts.initial.running_totals())),
-        ]
+        ];
+        sections.extend(self.places.sections());
+        sections
     }
 }
 
@@ -137,7 +148,9 @@ pub(super) fn write_sections(sections: &[(Kind, &[u8])], out: &mut impl Write) -
     }
     let mut header = Vec::with_capacity(HEADER + list.len());
     header.extend_from_slice(&MAGIC);
-    header.extend_from_slice(&VERSION.to_le_bytes());
+    let newer = sections.iter().any(|(kind, _)| *kind as u32 >= Kind::Lengths as u32);
+    let version = if newer { VERSION } else { FIRST_VERSION };
+    header.extend_from_slice(&version.to_le_bytes());
     header.extend_from_slice(&(sections.len() as u32).to_le_bytes());
     header.extend_from_slice(&(end as u64).to_le_bytes());
     let sum = checksum(&[header.as_slice(), &list].concat());

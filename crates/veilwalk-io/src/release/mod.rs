@@ -65,7 +65,7 @@ use veilwalk::session::OpenError;
 use veilwalk::{Mechanism, Source, Start};
 
 pub use input::WalkInput;
-pub use row_by_row::release_rows;
+pub use row_by_row::{OnError, release_lines, release_rows};
 pub use sink::ReleaseOutput;
 
 use crate::read_error::ReadError;

@@ -36,21 +36,48 @@ pub fn release_rows<R: Read, W: Write>(
     reader: WalkReader<R>,
     writer: ReleaseWriter<W>,
 ) -> Result<(Tally, W), ReleaseError> {
-    release.mechanism.model().guarded(|| answer_rows(release, reader, writer))
+    release_lines(release, reader, writer, OnError::Stop).map(|(tally, _, out)| (tally, out))
+}
+
+/// What to do with a row that is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// Stop there.
+    Stop,
+    /// Say so [among the answers](ReleaseWriter::write_error), and go on.
+    Answer,
+}
+
+/// The same for input that may have rows that are wrong, and how many of them were answered so.
+///
+/// # Errors
+///
+/// As [`release_rows`], but for what is wrong with one row if that is answered.
+pub fn release_lines<R: Read, W: Write>(
+    release: &WalkRelease<'_>,
+    reader: WalkReader<R>,
+    writer: ReleaseWriter<W>,
+    on_error: OnError,
+) -> Result<(Tally, u64, W), ReleaseError> {
+    release.mechanism.model().guarded(|| answer_rows(release, reader, writer, on_error))
 }
 
 fn answer_rows<R: Read, W: Write>(
     release: &WalkRelease<'_>,
     mut reader: WalkReader<R>,
     writer: ReleaseWriter<W>,
-) -> Result<(Tally, W), ReleaseError> {
-    let mut rows = RowByRow::new(release, &reader, writer)?;
+    on_error: OnError,
+) -> Result<(Tally, u64, W), ReleaseError> {
+    let mut rows = RowByRow::new(release, &reader, writer, on_error)?;
     let mut together = Vec::new();
     loop {
         // What is wrong is told after what came before it is released.
         let ended = loop {
             match rows.next(&mut reader) {
-                Ok(Some(row)) => together.push(row),
+                Ok(Some(row)) => together.push(Line::Row(row)),
+                Err(ReleaseError::Read(error)) if rows.answers(&error) => {
+                    together.push(Line::Wrong(error));
+                }
                 other => break Some(other),
             }
             if together.len() == MOST_TOGETHER || !reader.has_row_waiting() {
@@ -65,6 +92,12 @@ fn answer_rows<R: Read, W: Write>(
             Some(Err(error)) => return Err(error),
         }
     }
+}
+
+/// A line that waits to be answered.
+enum Line {
+    Row(Taken),
+    Wrong(ReadError),
 }
 
 /// A row that waits to be answered.
@@ -96,6 +129,8 @@ struct RowByRow<'a, W: Write> {
     current: Option<String>,
     ended: HashSet<String>,
     rows: u64,
+    on_error: OnError,
+    wrong: u64,
 }
 
 impl<'a, W: Write> RowByRow<'a, W> {
@@ -103,6 +138,7 @@ impl<'a, W: Write> RowByRow<'a, W> {
         release: &'a WalkRelease<'a>,
         reader: &WalkReader<R>,
         writer: ReleaseWriter<W>,
+        on_error: OnError,
     ) -> Result<Self, ReleaseError> {
         let own = writer.own_columns();
         if own != OwnColumns::of(&release.mechanism) {
@@ -127,6 +163,8 @@ impl<'a, W: Write> RowByRow<'a, W> {
             current,
             ended,
             rows,
+            on_error,
+            wrong: 0,
         })
     }
 
@@ -170,12 +208,28 @@ impl<'a, W: Write> RowByRow<'a, W> {
         Ok(None)
     }
 
+    /// Whether this is answered, and the stream goes on.
+    fn answers(&self, error: &ReadError) -> bool {
+        self.on_error == OnError::Answer && error.kind().row_code().is_some()
+    }
+
+    /// Says that a row was wrong.
+    fn answer_wrong(&mut self, error: &ReadError) -> Result<(), ReleaseError> {
+        self.wrong += 1;
+        let code = error.kind().row_code().unwrap_or("row");
+        Ok(self.writer.write_error(error.line().unwrap_or(0), code)?)
+    }
+
     /// Charges and answers these rows, in order.
-    fn answer(&mut self, rows: &[Taken]) -> Result<(), ReleaseError> {
+    fn answer(&mut self, rows: &[Line]) -> Result<(), ReleaseError> {
         let mut new: Vec<NewWalk<'_>> = Vec::new();
         if self.release.charge.is_some() {
             let mut names = HashSet::new();
-            for row in rows.iter().filter(|row| !self.seen.contains_key(&row.name)) {
+            let taken = rows.iter().filter_map(|line| match line {
+                Line::Row(row) => Some(row),
+                Line::Wrong(_) => None,
+            });
+            for row in taken.filter(|row| !self.seen.contains_key(&row.name)) {
                 if names.insert(row.name.as_str()) {
                     new.push(row.new_walk());
                 }
@@ -184,8 +238,11 @@ impl<'a, W: Write> RowByRow<'a, W> {
         // If they cannot be charged together, those that can be by themselves still are, up to the
         // first that cannot.
         let together = new.len() > 1 && self.charge(&new).is_ok();
-        for row in rows {
-            self.answer_one(row, together)?;
+        for line in rows {
+            match line {
+                Line::Row(row) => self.answer_one(row, together)?,
+                Line::Wrong(error) => self.answer_wrong(error)?,
+            }
         }
         Ok(self.writer.flush()?)
     }
@@ -197,15 +254,16 @@ impl<'a, W: Write> RowByRow<'a, W> {
     fn answer_one(&mut self, row: &Taken, charged: bool) -> Result<(), ReleaseError> {
         let chain = self.release.mechanism.model().chain();
         let together = self.release.grouping == Grouping::Together;
-        if together && self.current.as_deref() != Some(&*row.name) {
-            if let Some(before) = self.current.replace(row.name.clone()) {
-                self.finish_walk(&before)?;
-                self.ended.insert(before);
-            }
-            if self.ended.contains(&row.name) {
-                let kind = ReadErrorKind::WalkAgain { name: row.name.clone(), one_row: false };
-                return self.fail(row, kind);
-            }
+        if together
+            && self.current.as_deref() != Some(&*row.name)
+            && let Some(before) = self.current.replace(row.name.clone())
+        {
+            self.finish_walk(&before)?;
+            self.ended.insert(before);
+        }
+        if self.ended.contains(&row.name) {
+            let kind = ReadErrorKind::WalkAgain { name: row.name.clone(), one_row: false };
+            return self.fail(row, kind);
         }
         match self.seen.get_mut(&row.name) {
             Some(seen) => {
@@ -236,11 +294,15 @@ impl<'a, W: Write> RowByRow<'a, W> {
 
     /// Sends what was answered, and tells what is wrong with a row.
     fn fail(&mut self, row: &Taken, kind: ReadErrorKind) -> Result<(), ReleaseError> {
+        let error = ReadError::at(&self.input, row.place, kind);
+        if self.answers(&error) {
+            return self.answer_wrong(&error);
+        }
         self.writer.flush()?;
-        Err(ReadError::at(&self.input, row.place, kind).into())
+        Err(error.into())
     }
 
-    fn finish(mut self) -> Result<(Tally, W), ReleaseError> {
+    fn finish(mut self) -> Result<(Tally, u64, W), ReleaseError> {
         self.tally.walks = self.seen.len() as u64;
         let vanished = self.skipped_walks.iter().filter(|&name| !self.seen.contains_key(name));
         self.tally.vanished = vanished.count() as u64;
@@ -253,7 +315,7 @@ impl<'a, W: Write> RowByRow<'a, W> {
             .collect();
         order.sort();
         order.iter().try_for_each(|(_, name)| self.finish_walk(name))?;
-        Ok((self.tally, self.writer.finish()?))
+        Ok((self.tally, self.wrong, self.writer.finish()?))
     }
 }
 
@@ -286,15 +348,17 @@ impl<W: Write> RowByRow<'_, W> {
         }
         waiting.kept.push_back(row.kept.clone());
         let mut released = Released::default();
-        let pushed = self.releaser.push(&mut waiting.walk, row.real, &mut released);
-        pushed.map_err(|error| match error {
-            PushError::Forked(error) => ReleaseError::Forked(error),
-            error => {
-                let kind =
-                    ReadErrorKind::Walk { name: name.to_owned(), problem: error.to_string() };
-                ReadError::at(&self.input, row.place, kind).into()
+        match self.releaser.push(&mut waiting.walk, row.real, &mut released) {
+            Ok(()) => {}
+            Err(PushError::Forked(error)) => return Err(error.into()),
+            Err(error) => {
+                // The walk stands where it stood.
+                waiting.kept.pop_back();
+                let problem = error.to_string();
+                let kind = ReadErrorKind::Walk { name: name.to_owned(), problem };
+                return self.fail(row, kind);
             }
-        })?;
+        }
         let first = waiting.walk.released() - released.len() as u64;
         let kept: Vec<_> = waiting.kept.drain(..released.len()).collect();
         self.write(name, first, &released, &kept)

@@ -6,6 +6,7 @@
 //! manifest says was promised. A manifest is not signed: whoever can write both files can forge both.
 
 mod observed;
+mod reader;
 mod released;
 mod rows;
 
@@ -26,8 +27,11 @@ use veilwalk::mechanism::{
 use veilwalk::{Chain, Design, Mechanism, Model, Preset, Promise, ReleaseId, Start, StateId};
 
 use self::observed::check_observed;
+pub use self::reader::{ReleaseReader, ReleasedState};
 pub use self::released::{Released, read_released};
-use crate::manifest::{BlockPart, Counts, CoveragePart, GuaranteePart, Manifest, hash_file};
+use crate::manifest::{
+    BlockPart, Counts, CoveragePart, GuaranteePart, Manifest, MetricPart, hash_file,
+};
 use crate::output::directory_of;
 use crate::own_columns::{OBSERVED, OwnColumns};
 use crate::read_error::{Place, ReadError, ReadErrorKind};
@@ -62,8 +66,10 @@ pub enum VerifyError {
     },
     /// Another chain.
     #[error(
-        "{file}: released under a chain with hash {expected}, and this one has {found}; give the \
-         chain of the release, read in the same way and with the same initial distribution"
+        "{file}: released under the chain {}, and this one is {}; give the \
+         chain of the release, read in the same way and with the same initial distribution",
+        shortened(.expected),
+        shortened(.found)
     )]
     OtherChain {
         /// The release.
@@ -73,10 +79,25 @@ pub enum VerifyError {
         /// The hash of the chain that was given.
         found: String,
     },
+    /// Another metric.
+    #[error(
+        "{file}: released with distances by {expected}, and these are by {found}, or of another table; give those of \
+         the release with {}",
+        Remedy::Metric
+    )]
+    OtherMetric {
+        /// The release.
+        file: String,
+        /// The metric in the manifest.
+        expected: String,
+        /// The metric that was given.
+        found: String,
+    },
     /// Another file.
     #[error(
-        "{file}: the file has hash {found}, and its manifest says {expected}; it was changed after \
-         the release"
+        "{file}: the file has the hash {}, and its manifest says {}; it was changed after the release",
+        shortened(.found),
+        shortened(.expected)
     )]
     Changed {
         /// The release.
@@ -235,6 +256,16 @@ pub enum VerifyError {
     },
 }
 
+/// The beginning of a hash, for messages: enough to tell one from another by eye.
+#[must_use]
+pub fn shortened(hash: &str) -> String {
+    const DIGITS: usize = 12;
+    match hash.get(..DIGITS) {
+        Some(first) if hash.len() > DIGITS => format!("{first}…"),
+        _ => hash.to_owned(),
+    }
+}
+
 /// How released walks start.
 fn start_of(release: &Path, chain: &Chain, start: &str) -> Result<Start, VerifyError> {
     Start::named(start, chain).map_err(|error| {
@@ -357,9 +388,10 @@ pub fn verify_release(
     model: &Arc<Model>,
     watch: Watch<'_>,
 ) -> Result<Manifest, VerifyError> {
-    let told = Told::open(release, model)?;
+    let told = Told::open(release, model.chain())?;
     let mechanism = told.mechanism(release, model, watch)?;
     check_observed(release, &mechanism, told.start)?;
+    told.check_unchanged(release)?;
     Ok(told.manifest)
 }
 
@@ -373,7 +405,7 @@ struct Told {
 
 impl Told {
     /// Reads the manifest, and holds the file, its states and its moves against it.
-    fn open(release: &Path, model: &Model) -> Result<Self, VerifyError> {
+    fn open(release: &Path, chain: &Chain) -> Result<Self, VerifyError> {
         let file = release.display().to_string();
         if !release.exists() {
             return Err(VerifyError::NoRelease { looked_in: folder_of(release), file });
@@ -385,25 +417,28 @@ impl Told {
             }
             _ => error.into(),
         })?;
-        let (expected, found) = (manifest.chain.hash.clone(), model.hash().to_string());
+        let (expected, found) = (manifest.chain.hash.clone(), chain.hash().to_string());
         if expected != found {
             return Err(VerifyError::OtherChain { file, expected, found });
         }
-        let (expected, found) = (manifest.release.hash.clone(), hash_file(release)?);
-        if expected != found {
-            return Err(VerifyError::Changed { file, expected, found });
-        }
+        check_hash(release, &manifest)?;
         let choices = manifest.mechanism.design().map_err(|why| contradiction(release, &why))?;
         let (design, tracking) = choices;
         let own = if design.observes() { OwnColumns::Observations } else { OwnColumns::Moves };
-        let start = start_of(release, model.chain(), &manifest.start)?;
-        let found = count(release, model.chain(), own, &manifest.kept_columns, start)?;
+        let start = start_of(release, chain, &manifest.start)?;
+        let found = count(release, chain, own, &manifest.kept_columns, start)?;
         let expected = manifest.counts.clone();
         if (found.walks, found.steps) != (expected.walks, expected.steps) {
             let (expected, found) = (Box::new(expected), Box::new(found));
             return Err(VerifyError::Counts { file, expected, found });
         }
         Ok(Self { manifest, design, tracking, start })
+    }
+
+    /// Once everything was read: the file is gone through several times, and nobody must have put another in its
+    /// place meanwhile.
+    fn check_unchanged(&self, release: &Path) -> Result<(), VerifyError> {
+        check_hash(release, &self.manifest)
     }
 
     /// The mechanism, made again.
@@ -413,8 +448,22 @@ impl Told {
         model: &Arc<Model>,
         watch: Watch<'_>,
     ) -> Result<Arc<Mechanism>, VerifyError> {
+        if self.manifest.metric != MetricPart::of(model) {
+            let (expected, found) = (self.manifest.metric(), model.ground().to_string());
+            let file = release.display().to_string();
+            return Err(VerifyError::OtherMetric { file, expected, found });
+        }
         let made = recompute(&self.manifest, self.design, self.tracking, model, watch);
         made.map_err(|why| contradiction(release, &why))
+    }
+}
+
+/// Refuses a file that is not the one of the manifest.
+fn check_hash(release: &Path, manifest: &Manifest) -> Result<(), VerifyError> {
+    let (expected, found) = (manifest.release.hash.clone(), hash_file(release)?);
+    match expected == found {
+        true => Ok(()),
+        false => Err(VerifyError::Changed { file: release.display().to_string(), expected, found }),
     }
 }
 
@@ -465,9 +514,10 @@ fn recompute(
         return Err(Contradiction::Word(format!("{said:?} is no randomness; {known} are")));
     }
     parsed::<ReleaseId>(&manifest.release_id)?;
-    let unit = match (&promised.radius_nats, promised.substitutions.and_then(NonZeroU32::new)) {
-        (Some(radius), None) => Unit::Radius(parsed(radius)?),
-        (None, Some(count)) => Unit::Substitutions(count),
+    let count = promised.substitutions.and_then(NonZeroU32::new);
+    let unit = match (promised.radius_nats.as_ref(), promised.radius.as_ref(), count) {
+        (Some(radius), None, None) | (None, Some(radius), None) => Unit::Radius(parsed(radius)?),
+        (None, None, Some(count)) => Unit::Substitutions(count),
         _ => return Err(Contradiction::Unit),
     };
     let promise = Promise { epsilon: parsed(&promised.epsilon)?, unit };
@@ -511,9 +561,12 @@ fn recompute(
     let found = GuaranteePart::of(model, &cover);
     // Six digits: numbers that went through a text file may differ in the last of a double.
     let figures = |part: &GuaranteePart| {
-        let smallest = part.smallest_radius_nats.unwrap_or(0.0);
+        let (smallest, unit) = match (part.smallest_radius_nats, part.smallest_radius_metres) {
+            (None, Some(metres)) => (metres, "m"),
+            (nats, _) => (nats.unwrap_or(0.0), "nats"),
+        };
         let (vacuous, share, pairs) = (part.vacuous, part.covered_states, part.covered_pairs);
-        format!("vacuous {vacuous}, from {smallest:.6} nats, {share:.6} of states, {pairs} pairs")
+        format!("vacuous {vacuous}, from {smallest:.6} {unit}, {share:.6} of states, {pairs} pairs")
     };
     agree("guarantee", figures(&manifest.guarantee), figures(&found))?;
     let coverage = |part: &CoveragePart| {

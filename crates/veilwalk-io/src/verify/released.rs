@@ -57,17 +57,18 @@ pub fn read_released(
     model: &Arc<Model>,
     watch: Watch<'_>,
 ) -> Result<Released, VerifyError> {
-    let told = Told::open(release, model)?;
+    let told = Told::open(release, model.chain())?;
     let file = release.display().to_string();
     if let Some(block) = &told.manifest.mechanism.block {
         let length = block_length(block).map_err(|why| contradiction(release, &why))?;
         return Err(VerifyError::NotInferable { file, why: InferenceError::InBlocks { length } });
     }
     let mechanism = told.mechanism(release, model, watch)?;
-    let Told { manifest, start, .. } = told;
+    let (manifest, start) = (told.manifest.clone(), told.start);
     let (names, states, observed) = (Vec::new(), Vec::new(), Vec::new());
     let mut all = Released { manifest, mechanism, start, names, states, observed };
     all.read_walks(release, &file)?;
+    told.check_unchanged(release)?;
     Ok(all)
 }
 

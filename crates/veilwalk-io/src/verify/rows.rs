@@ -14,6 +14,7 @@ use crate::walks::{WalkOptions, WalkReader};
 type Reader = WalkReader<Box<dyn Read + Send>>;
 
 /// Reads a release row by row.
+#[derive(Debug)]
 pub(super) struct ReleasedRows {
     file: String,
     states: Reader,
@@ -51,6 +52,11 @@ impl ReleasedRows {
             _ => error.into(),
         })?;
         Ok(Self { file, states, observations })
+    }
+
+    /// Whether there is an observation for each state.
+    pub(super) fn observes(&self) -> bool {
+        self.observations.is_some()
     }
 
     /// The next row, or nothing at the end.

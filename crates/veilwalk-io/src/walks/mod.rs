@@ -13,6 +13,7 @@ mod wanted;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 #[cfg(feature = "arrow")]
 use crate::columns::{ColumnReader, Rows};
@@ -267,6 +268,31 @@ impl<R: Read> WalkReader<R> {
         &self.name
     }
 
+    /// For input that goes on for long: refuses lines of more bytes than this. Once `cut` is set, the input's end may be
+    /// within a line, which is left out then.
+    #[must_use]
+    pub fn with_limits(mut self, longest_line: usize, cut: &'static AtomicBool) -> Self {
+        let lines = match &mut self.source {
+            Source::Table(table) => table.lines_mut(),
+            Source::Objects { lines, .. } => lines,
+            #[cfg(feature = "arrow")]
+            Source::Columns(_) => return self,
+        };
+        lines.limit(longest_line);
+        lines.drop_what_is_cut(cut);
+        self
+    }
+
+    /// Gives the values of this many kept columns of NDJSON as JSON, so that numbers stay numbers. A
+    /// [writer](crate::ReleaseWriter::with_kept_json) of NDJSON writes them as they are.
+    #[must_use]
+    pub fn with_kept_json(mut self, columns: usize) -> Self {
+        if let Source::Objects { objects, .. } = &mut self.source {
+            objects.keep_json(columns);
+        }
+        self
+    }
+
     /// The columns that are kept.
     pub(crate) fn kept_columns(&self) -> &[String] {
         &self.options.keep
@@ -274,7 +300,8 @@ impl<R: Read> WalkReader<R> {
 
     /// Whether the next row is there already, so that nothing has to be waited for. A row that may go on
     /// over several lines counts as not there.
-    pub(crate) fn has_row_waiting(&self) -> bool {
+    #[must_use]
+    pub fn has_row_waiting(&self) -> bool {
         match &self.source {
             Source::Table(table) => {
                 table.lines().waiting().is_some_and(|line| !line.contains(&b'"'))
@@ -292,8 +319,8 @@ impl<R: Read> WalkReader<R> {
     ///
     /// # Errors
     ///
-    /// If the line is not as the format and the options say. Reading on after an error is not
-    /// meaningful.
+    /// If the line is not as the format and the options say. Reading on is meaningful after an error that has a
+    /// [code for one row](ReadErrorKind::row_code).
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, ReadError> {
         let Some(record) = self.next_record()? else {
             return Ok(None);

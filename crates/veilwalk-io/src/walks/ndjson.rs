@@ -5,6 +5,7 @@
 //! passed over.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -15,6 +16,8 @@ use crate::table::Record;
 /// The wanted values of the current line.
 pub(super) struct Objects {
     wanted: Wanted,
+    /// The values at these places are given as JSON.
+    as_json: Range<usize>,
     values: Values,
 }
 
@@ -32,14 +35,21 @@ struct Values {
 
 impl Objects {
     pub(super) fn new(wanted: Wanted) -> Self {
-        Self { wanted, values: Values::default() }
+        Self { wanted, as_json: 0..0, values: Values::default() }
+    }
+
+    /// Gives the values of this many kept columns as JSON.
+    pub(super) fn keep_json(&mut self, columns: usize) {
+        let kept = |place: &usize| self.wanted.role(*place) == ColumnRole::Kept;
+        let first = (0..self.wanted.len()).find(kept).unwrap_or(0);
+        self.as_json = first..first + columns;
     }
 
     pub(super) fn read(&mut self, line: &str, number: u64) -> Result<Record<'_>, ReadErrorKind> {
-        let Self { wanted, values } = self;
+        let Self { wanted, as_json, values } = self;
         values.clear(wanted.len());
         let mut parser = serde_json::Deserializer::from_str(line.trim_end());
-        Object { wanted, values }
+        Object { wanted, as_json, values }
             .deserialize(&mut parser)
             .and_then(|()| parser.end())
             .map_err(|error| json_error(&error))?;
@@ -99,6 +109,7 @@ fn missing_key(wanted: &Wanted, missing: usize, line: &str) -> ReadErrorKind {
 /// Reads an object, keeping the values under the wanted names.
 struct Object<'a> {
     wanted: &'a Wanted,
+    as_json: &'a Range<usize>,
     values: &'a mut Values,
 }
 
@@ -118,14 +129,16 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { wanted, values } = self;
+        let Self { wanted, as_json, values } = self;
         while let Some(place) = map.next_key_seed(Key(wanted))? {
             let Some(place) = place else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             };
             let start = values.found.len();
-            let cell = Cell { out: &mut values.found, numbers: Numbers::of(wanted.role(place)) };
+            let kind = if as_json.contains(&place) { Kind::Json } else { Kind::Text };
+            let numbers = Numbers::of(wanted.role(place));
+            let cell = Cell { out: &mut values.found, numbers, kind };
             if let Some(found) = map.next_value_seed(cell)? {
                 let key = wanted.name(place).to_owned();
                 values.note(ReadErrorKind::JsonType { key, found });
@@ -167,6 +180,14 @@ impl Visitor<'_> for Key<'_> {
 struct Cell<'a> {
     out: &'a mut String,
     numbers: Numbers,
+    kind: Kind,
+}
+
+/// How a value is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Json,
 }
 
 /// Which numbers a value may be.
@@ -205,7 +226,12 @@ impl<'de> Visitor<'de> for Cell<'_> {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Refused, E> {
-        self.out.push_str(text);
+        match self.kind {
+            Kind::Text => self.out.push_str(text),
+            Kind::Json => {
+                self.out.push_str(&serde_json::to_string(text).map_err(E::custom)?);
+            }
+        }
         Ok(None)
     }
 
@@ -220,6 +246,11 @@ impl<'de> Visitor<'de> for Cell<'_> {
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Refused, E> {
+        if self.kind == Kind::Json {
+            // As JSON, and never infinite: it came as JSON.
+            self.out.push_str(&serde_json::to_string(&number).map_err(E::custom)?);
+            return Ok(None);
+        }
         if self.numbers == Numbers::Any {
             self.out.push_str(&number.to_string());
             return Ok(None);
