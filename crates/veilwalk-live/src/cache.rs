@@ -3,6 +3,8 @@
 //! Two generations stand in for an order by use. A walk that is used moves to the young one. When that holds half of
 //! what is allowed, the old one is dropped and the young one takes its place. So what was used among the
 //! last half is always there, and nothing is ever searched for the oldest.
+//!
+//! A walk in which real states wait is nowhere else, so it stays however many there are.
 
 use std::collections::HashMap;
 
@@ -11,11 +13,11 @@ use veilwalk::session::Walk;
 use crate::request::WalkName;
 
 /// An open walk in memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cached {
     /// Its row in the store.
     pub(crate) row: i64,
-    /// How many steps were answered.
+    /// How many steps were taken.
     pub(crate) steps: u64,
     /// When it was last used, as the store has it.
     pub(crate) seen: i64,
@@ -26,17 +28,21 @@ pub(crate) struct Cached {
 pub(crate) struct Cache {
     young: HashMap<WalkName, Cached>,
     old: HashMap<WalkName, Cached>,
+    /// Those that would have been dropped, and have real states waiting.
+    waiting: HashMap<WalkName, Cached>,
     /// How many the young generation holds at most between batches.
     half: usize,
 }
 
 impl Cache {
     pub(crate) fn new(most: usize) -> Self {
-        Self { young: HashMap::new(), old: HashMap::new(), half: (most / 2).max(1) }
+        let (young, old, waiting) = Default::default();
+        Self { young, old, waiting, half: (most / 2).max(1) }
     }
 
     pub(crate) fn get(&mut self, name: &WalkName) -> Option<&mut Cached> {
-        if let Some((name, cached)) = self.old.remove_entry(name) {
+        let found = self.old.remove_entry(name).or_else(|| self.waiting.remove_entry(name));
+        if let Some((name, cached)) = found {
             self.young.insert(name, cached);
         }
         self.young.get_mut(name)
@@ -48,22 +54,30 @@ impl Cache {
 
     pub(crate) fn remove(&mut self, name: &WalkName) -> Option<Cached> {
         let old = self.old.remove(name);
-        self.young.remove(name).or(old)
+        let waiting = self.waiting.remove(name);
+        self.young.remove(name).or(old).or(waiting)
     }
 
     /// Makes room, between batches: a walk that was changed stays until it is written.
     pub(crate) fn trim(&mut self) {
         if self.young.len() > self.half {
-            self.old = std::mem::take(&mut self.young);
+            let dropped = std::mem::replace(&mut self.old, std::mem::take(&mut self.young));
+            self.keep_waiting(dropped);
             // What one batch brought beyond the limit.
             if self.old.len() > 2 * self.half {
-                self.old = HashMap::new();
+                let dropped = std::mem::take(&mut self.old);
+                self.keep_waiting(dropped);
             }
         }
     }
 
+    fn keep_waiting(&mut self, dropped: HashMap<WalkName, Cached>) {
+        let waits = |(_, cached): &(_, Cached)| cached.walk.waiting_reals() > 0;
+        self.waiting.extend(dropped.into_iter().filter(waits));
+    }
+
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.young.len() + self.old.len()
+        self.young.len() + self.old.len() + self.waiting.len()
     }
 }

@@ -52,15 +52,17 @@
 //! depend on what was drawn.
 //!
 //! Real states are never stored, and no refusal or figure depends on which of the chain's states came
-//! in. What is stored is released states, and what anybody can infer from them. That makes mechanisms
-//! that keep real states waiting impossible here: blocks are refused, and so is a lag, whose last
-//! answers would have nobody to go to.
+//! in. What is stored is released states, observations that wait for a lag to pass, and what anybody can infer from
+//! them. In blocks, real states wait until their block is full. They do so in memory and nowhere else: a step
+//! counts as taken for good when its answer has come, and whoever sends steps keeps them until then. If the process ends before, nothing of
+//! them was drawn, nothing was released, and the walk goes on where its last block ended.
 //!
 //! The names of walks that are over stay in the store for good. A late duplicate would otherwise start the walk
 //! again, and release its first steps a second time.
 
 mod cache;
 mod charging;
+mod delay;
 mod engine;
 mod figures;
 mod live;
@@ -69,7 +71,8 @@ mod request;
 mod store;
 
 pub use charging::Charging;
-pub use engine::{Engine, Limits, OpenError};
+pub use delay::Delay;
+pub use engine::{EndedWalk, Engine, Limits, OpenError};
 pub use figures::{BATCH_SECONDS, Figures};
 pub use live::{Live, Running};
 pub use refusal::Refusal;

@@ -34,6 +34,23 @@ pub enum Refusal {
         /// How many answers are kept.
         kept: u64,
     },
+    /// A walk that is ended again, long after it was over.
+    #[error(
+        "this walk was over long ago, after {steps} steps, and its last answers are not kept any more; they are \
+         not released a second time"
+    )]
+    RestForgotten {
+        /// How many steps it had.
+        steps: u64,
+    },
+    /// More steps than the promise was made for.
+    #[error(
+        "the promise was made for walks of {longest} steps at most; end this one, and start another under another name"
+    )]
+    TooLong {
+        /// The most steps.
+        longest: u64,
+    },
     /// A walk that is over.
     #[error("this walk is over, after {steps} steps; start another one under another name")]
     Over {
@@ -78,4 +95,27 @@ pub enum Refusal {
     /// No more requests are taken.
     #[error("the service is about to stop and takes no more requests; try again when it is back")]
     Stopping,
+}
+
+impl Refusal {
+    /// A word for programs. It does not depend on which of the chain's states came in.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Gap { .. } => "gap",
+            Self::Forgotten { .. } | Self::RestForgotten { .. } => "forgotten",
+            Self::Over { .. } => "over",
+            Self::TooLong { .. } => "walk-too-long",
+            Self::NoSuchWalk => "no-such-walk",
+            Self::UnknownState { .. } => "unknown-state",
+            Self::NoSteps => "no-steps",
+            Self::TooManyWalks { .. } => "too-many-walks",
+            Self::Budget(_) => "budget",
+            Self::Ledger(_) => "ledger",
+            Self::Store(_) => "store",
+            Self::Draw(_) => "failed",
+            Self::Busy => "busy",
+            Self::Stopping => "stopping",
+        }
+    }
 }

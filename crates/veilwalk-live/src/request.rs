@@ -126,12 +126,15 @@ pub struct Answer {
 /// What was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// The steps' answers, in their order.
+    /// The answers that came with the steps, in their order: one for each, or with a [delay](crate::Delay) those that
+    /// became due.
     Answered(Vec<Answer>),
     /// The walk is over, after so many steps. It may have been over before.
     Ended {
-        /// How many steps were released in all.
+        /// How many steps were taken in all.
         steps: u64,
+        /// With a delay, the answers that had not come yet.
+        rest: Vec<Answer>,
     },
 }
 

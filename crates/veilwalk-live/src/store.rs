@@ -22,16 +22,17 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use thiserror::Error;
 use veilwalk::{ReleaseId, StateId};
 
-use crate::request::WalkName;
+use crate::request::{Answer, WalkName};
 
 const FILE: &str = "live.db";
 /// `vwlv`.
 const APPLICATION: i32 = 0x7677_6c76;
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// How long another service on the same directory is waited for, which may be about to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// An open walk has a session and the time when it was last used, one that is over has neither.
+/// An open walk has a session and the time when it was last used, one that is over has neither. The last answers of
+/// one that is over are kept for a while where they came with its end: it has a row in `rest`.
 const SCHEMA: &str = "
 CREATE TABLE about (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE walk (
@@ -49,6 +50,8 @@ CREATE TABLE answer (
     observed INTEGER,
     PRIMARY KEY (walk, step)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE rest (walk INTEGER PRIMARY KEY, ended INTEGER NOT NULL) STRICT;
+CREATE INDEX old_rest ON rest (ended);
 ";
 
 /// Why the store cannot be used.
@@ -249,10 +252,30 @@ impl Store {
         }
     }
 
-    pub(crate) fn end_walk(&self, row: i64, steps: u64) -> Result<(), Trouble> {
+    /// Ends a walk. Its answers are deleted, and these last ones kept, which came with its end.
+    pub(crate) fn end_walk(
+        &self,
+        row: i64,
+        steps: u64,
+        rest: &[Answer],
+        now: i64,
+    ) -> Result<(), Trouble> {
         let update = "UPDATE walk SET steps = ?2, session = NULL, seen = NULL WHERE id = ?1";
         self.change(update, params![row, signed(steps)])?;
-        self.change("DELETE FROM answer WHERE walk = ?1", [row])
+        self.change("DELETE FROM answer WHERE walk = ?1", [row])?;
+        if rest.is_empty() {
+            return Ok(());
+        }
+        rest.iter().try_for_each(|answer| self.keep_answer(row, answer))?;
+        self.change("INSERT INTO rest (walk, ended) VALUES (?1, ?2)", [row, now])
+    }
+
+    /// Forgets the last answers of some of the walks that were over at this time or before.
+    pub(crate) fn forget_rests(&self, until: i64, most: u32) -> Result<(), Trouble> {
+        let old = "SELECT walk FROM rest WHERE ended <= ?1 ORDER BY ended LIMIT ?2";
+        let values = params![until, most];
+        self.change(&format!("DELETE FROM answer WHERE walk IN ({old})"), values)?;
+        self.change(&format!("DELETE FROM rest WHERE walk IN ({old})"), values)
     }
 
     /// Some of the open walks that were last used at this time or before, the oldest first.
@@ -273,12 +296,8 @@ impl Store {
         found.into_iter().map(named).collect()
     }
 
-    /// What was released and observed at a step.
-    pub(crate) fn answer(
-        &self,
-        row: i64,
-        number: u64,
-    ) -> Result<Option<(StateId, Option<StateId>)>, Trouble> {
+    /// What was answered at a step.
+    pub(crate) fn answer(&self, row: i64, number: u64) -> Result<Option<Answer>, Trouble> {
         let found = || {
             let query = "SELECT state, observed FROM answer WHERE walk = ?1 AND step = ?2";
             let mut query = self.connection.prepare_cached(query)?;
@@ -291,25 +310,26 @@ impl Store {
         };
         let state = |number: u32| StateId::new(number as usize);
         let found = found().map_err(|error| trouble(&error))?;
-        Ok(found.map(|(released, observed)| (state(released), observed.map(state))))
+        Ok(found.map(|(released, observed)| Answer {
+            number,
+            state: state(released),
+            observed: observed.map(state),
+            replayed: true,
+        }))
     }
 
-    pub(crate) fn keep_answer(
-        &self,
-        row: i64,
-        number: u64,
-        released: StateId,
-        observed: Option<StateId>,
-    ) -> Result<(), Trouble> {
+    pub(crate) fn keep_answer(&self, row: i64, answer: &Answer) -> Result<(), Trouble> {
+        let Answer { number, state: released, observed, .. } = *answer;
         let number_of = |state: StateId| state.index() as u32;
         let insert = "INSERT INTO answer (walk, step, state, observed) VALUES (?1, ?2, ?3, ?4)";
         let values = params![row, signed(number), number_of(released), observed.map(number_of)];
         self.change(insert, values)
     }
 
-    pub(crate) fn forget_answer(&self, row: i64, number: u64) -> Result<(), Trouble> {
+    /// Forgets the answers before this one.
+    pub(crate) fn forget_before(&self, row: i64, number: u64) -> Result<(), Trouble> {
         self.change(
-            "DELETE FROM answer WHERE walk = ?1 AND step = ?2",
+            "DELETE FROM answer WHERE walk = ?1 AND step < ?2",
             params![row, signed(number)],
         )
     }

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
+use veilwalk::mechanism::Tracking;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start, StateId};
-use veilwalk_live::{Answer, Ask, Done, Engine, Limits, Refusal, Request, Step};
+use veilwalk_live::{Answer, Ask, Done, EndedWalk, Engine, Limits, Refusal, Request, Step};
 
 const LIMITS: Limits = Limits {
     idle: Duration::from_secs(1_600),
@@ -19,10 +20,69 @@ const LIMITS: Limits = Limits {
     cached_walks: 2,
 };
 
-fn mechanism(preset: Preset) -> Arc<Mechanism> {
-    let model = Arc::new(Model::new(Chain::credit()).unwrap());
-    let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
-    Arc::new(Mechanism::new(model, preset.design(), promise).unwrap())
+/// When answers come, counted step by step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timing {
+    AtOnce,
+    Observed { lag: usize },
+    Blocks(usize),
+    Whole(usize),
+}
+
+impl Timing {
+    fn mechanism(self) -> Arc<Mechanism> {
+        let model = Arc::new(Model::new(Chain::credit()).unwrap());
+        let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
+        let design = match self {
+            Self::AtOnce => Preset::Sharp,
+            Self::Observed { .. } => Preset::Tight,
+            Self::Blocks(_) | Self::Whole(_) => Preset::Exponential,
+        };
+        let design = design.design();
+        let blocks = |length: &str| {
+            let promise = Promise::within_radius("3.5".parse().unwrap(), "3.5".parse().unwrap());
+            Mechanism::in_blocks(model.clone(), design, promise, length.parse().unwrap()).unwrap()
+        };
+        Arc::new(match self {
+            Self::AtOnce => Mechanism::new(model, design, promise).unwrap(),
+            Self::Observed { lag } => {
+                let lag = lag as u32;
+                let made = Mechanism::new(model, design, promise).unwrap();
+                made.tracking(Tracking { lag, ..Tracking::default() })
+            }
+            Self::Blocks(length) => blocks(&length.to_string()),
+            Self::Whole(longest) => {
+                let longest = std::num::NonZeroU32::new(longest as u32).unwrap();
+                let promise =
+                    Promise::within_radius("3.5".parse().unwrap(), "3.5".parse().unwrap());
+                let length = veilwalk::BlockLength::Whole { longest };
+                Mechanism::in_blocks(model.clone(), design, promise, length).unwrap()
+            }
+        })
+    }
+
+    /// How many answers are out after so many steps, all walks of these tests starting privately.
+    fn out(self, taken: usize) -> usize {
+        let (mut out, mut waiting) = (0, 0);
+        for _ in 0..taken {
+            waiting += 1;
+            match self {
+                Self::AtOnce => (out, waiting) = (out + 1, 0),
+                Self::Observed { lag } if waiting > lag => (out, waiting) = (out + 1, lag),
+                Self::Blocks(length) if waiting == length => (out, waiting) = (out + length, 0),
+                _ => {}
+            }
+        }
+        out
+    }
+
+    /// How many of so many steps outlast a restart.
+    fn lasting(self, taken: usize) -> usize {
+        match self {
+            Self::Blocks(_) | Self::Whole(_) => self.out(taken),
+            _ => taken,
+        }
+    }
 }
 
 fn open(folder: &Path, mechanism: &Arc<Mechanism>, clock: &Arc<AtomicI64>) -> Engine {
@@ -62,51 +122,72 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 /// A walk as the model has it.
 #[derive(Default)]
 struct Known {
+    /// All that were ever out.
     answers: Vec<(StateId, Option<StateId>)>,
+    begun: bool,
+    taken: usize,
     over: bool,
     seen: i64,
+    /// The last answers are not kept any more.
+    rest_gone: bool,
 }
 
-/// What a request has to come to, by the model; answers that are new are not known.
+/// What a request has to come to, by the model: the numbers of the answers, and whether they are new.
 #[derive(Debug, PartialEq)]
 enum Expected {
-    Answers(Vec<Option<(StateId, Option<StateId>)>>),
-    Ended(usize),
+    Answers(Vec<(usize, bool)>),
+    Ended(Vec<(usize, bool)>),
     Refused(&'static str),
 }
 
 impl Known {
-    fn expected(&self, steps: &[Step], may_start: bool) -> Expected {
+    fn is_open(&self) -> bool {
+        self.begun && !self.over
+    }
+
+    /// The end of the walk, which may be over.
+    fn expected_end(&self, timing: Timing) -> Expected {
+        let rest = timing.out(self.taken)..self.taken;
+        match (self.begun, self.over) {
+            (false, _) => Expected::Refused("no such walk"),
+            (true, true) if self.rest_gone && !rest.is_empty() => Expected::Refused("rest"),
+            (true, over) => Expected::Ended(rest.map(|number| (number, !over)).collect()),
+        }
+    }
+
+    fn expected(&self, steps: &[Step], may_start: bool, timing: Timing) -> Expected {
         if steps.is_empty() {
             return Expected::Refused("no steps");
         }
         if self.over {
             return Expected::Refused("over");
         }
-        let mut length = self.answers.len() as u64;
+        let mut length = self.taken;
+        let first_kept =
+            timing.out(timing.lasting(self.taken).saturating_sub(LIMITS.kept_answers as usize));
         let mut answers = Vec::new();
         for step in steps {
-            if step.number > length {
+            let number = step.number as usize;
+            let due = timing.out(number)..timing.out(number + 1);
+            if number > length {
                 return Expected::Refused("gap");
             }
-            if step.number == length {
-                if step.real.is_err() {
-                    return Expected::Refused("unknown");
-                }
-                length += 1;
-                answers.push(None);
-                continue;
+            let is_new = number == length;
+            if is_new && step.real.is_err() {
+                return Expected::Refused("unknown");
             }
-            match self.answers.get(step.number as usize) {
-                // The same step twice in one request.
-                None => answers.push(None),
-                Some(_) if step.number + LIMITS.kept_answers < self.answers.len() as u64 => {
-                    return Expected::Refused("forgotten");
-                }
-                Some(&answer) => answers.push(Some(answer)),
+            length += usize::from(is_new);
+            if number < self.taken && !due.is_empty() && due.start < first_kept {
+                return Expected::Refused("forgotten");
             }
+            answers.extend(due.map(|number| (number, is_new)));
         }
-        if self.answers.is_empty() && !may_start {
+        if let Timing::Whole(longest) = timing
+            && length > longest
+        {
+            return Expected::Refused("too long");
+        }
+        if !self.begun && !may_start {
             return Expected::Refused("too many");
         }
         Expected::Answers(answers)
@@ -122,11 +203,14 @@ fn kind(refusal: &Refusal) -> &'static str {
         Refusal::Forgotten { .. } => "forgotten",
         Refusal::TooManyWalks { .. } => "too many",
         Refusal::NoSuchWalk => "no such walk",
+        Refusal::TooLong { .. } => "too long",
+        Refusal::RestForgotten { .. } => "rest",
         _ => "something else",
     }
 }
 
 struct Test {
+    timing: Timing,
     walks: BTreeMap<u8, Known>,
     clock: Arc<AtomicI64>,
 }
@@ -137,7 +221,7 @@ impl Test {
         let request = |(walk, steps): &(u8, Option<Steps>)| {
             let name = format!("w{walk}").parse().unwrap();
             let Some(steps) = steps else { return Request::end(&name) };
-            let length = self.walks.get(walk).map_or(0, |known| known.answers.len()) as i64;
+            let length = self.walks.get(walk).map_or(0, |known| known.taken) as i64;
             let mut next = length;
             let steps = steps.iter().map(|&(offset, real)| {
                 let number = (next + i64::from(offset)).max(0);
@@ -155,62 +239,93 @@ impl Test {
 
     /// Holds an outcome against the model, and takes over what is new.
     fn check(&mut self, walk: u8, request: &Request, outcome: &Result<Done, Refusal>) {
-        let open = self.walks.values().filter(|known| !known.over && !known.answers.is_empty());
-        let may_start = (open.count() as u64) < LIMITS.open_walks;
+        let may_start = self.open() < LIMITS.open_walks;
+        let timing = self.timing;
         let now = self.clock.load(Ordering::Relaxed);
         let known = self.walks.entry(walk).or_default();
         let expected = match &request.ask {
-            Ask::Steps(steps) => known.expected(steps, may_start),
-            Ask::End if known.answers.is_empty() => Expected::Refused("no such walk"),
-            Ask::End => Expected::Ended(known.answers.len()),
+            Ask::Steps(steps) => known.expected(steps, may_start, timing),
+            Ask::End => known.expected_end(timing),
         };
         match (outcome, expected) {
             (Err(refusal), Expected::Refused(word)) => assert_eq!(kind(refusal), word),
-            (Ok(Done::Ended { steps }), Expected::Ended(length)) => {
-                assert_eq!(*steps, length as u64);
-                known.over = true;
+            (Ok(Done::Ended { steps, rest }), Expected::Ended(wanted)) => {
+                assert_eq!(*steps, known.taken as u64);
+                known.take_over(rest, &wanted);
+                if !known.over {
+                    (known.over, known.seen) = (true, now);
+                }
             }
             (Ok(Done::Answered(answers)), Expected::Answers(wanted)) => {
                 let Ask::Steps(steps) = &request.ask else { panic!("an answer to an end") };
-                assert_eq!((answers.len(), wanted.len()), (steps.len(), steps.len()));
-                for ((answer, step), wanted) in answers.iter().zip(steps).zip(wanted) {
-                    let &Answer { number, state, observed, replayed } = answer;
-                    assert_eq!(number, step.number);
-                    let is_new = number == known.answers.len() as u64;
-                    assert_eq!(replayed, !is_new, "step {number}");
-                    if is_new {
-                        known.answers.push((state, observed));
+                known.take_over(answers, &wanted);
+                known.begun = true;
+                for step in steps {
+                    if step.number as usize == known.taken {
+                        known.taken += 1;
                         known.seen = now;
                     }
-                    let answered = known.answers[number as usize];
-                    assert_eq!((state, observed), wanted.unwrap_or(answered));
-                    assert_eq!((state, observed), answered);
                 }
             }
             (outcome, expected) => panic!("{expected:?} was expected of {request:?}: {outcome:?}"),
         }
     }
 
-    /// Walks that were idle too long by the model; times are kept in hundreds of seconds.
-    fn end_idle(&mut self) -> u64 {
+    fn open(&self) -> u64 {
+        self.walks.values().filter(|known| known.is_open()).count() as u64
+    }
+
+    /// Holds walks that were idle too long against the model; times are kept in hundreds of seconds.
+    fn end_idle(&mut self, ended: &[EndedWalk]) {
         let now = self.clock.load(Ordering::Relaxed);
-        let open = self.walks.values_mut().filter(|known| !known.over && !known.answers.is_empty());
-        let mut ended = 0;
-        for known in open {
-            if known.seen - known.seen.rem_euclid(100) <= now - 1_600 - 100 {
-                known.over = true;
-                ended += 1;
+        let mut expected = 0;
+        for (walk, known) in &mut self.walks {
+            let idle = known.seen - known.seen.rem_euclid(100) <= now - 1_600 - 100;
+            if known.over && idle {
+                known.rest_gone = true;
+            }
+            if known.is_open() && idle {
+                expected += 1;
+                let name = format!("w{walk}");
+                let ended = ended.iter().find(|ended| ended.walk.as_str() == name).unwrap();
+                let Expected::Ended(wanted) = known.expected_end(self.timing) else { panic!() };
+                assert_eq!(ended.steps, known.taken as u64);
+                known.take_over(&ended.rest, &wanted);
+                (known.over, known.seen) = (true, now);
             }
         }
-        ended
+        assert_eq!(ended.len(), expected);
+    }
+
+    fn restart(&mut self) {
+        for known in self.walks.values_mut().filter(|known| known.is_open()) {
+            known.taken = self.timing.lasting(known.taken);
+        }
     }
 }
 
-fn run(preset: Preset, events: &[Event]) {
-    let mechanism = mechanism(preset);
+impl Known {
+    /// Holds answers against the model, and takes over what is new.
+    fn take_over(&mut self, answers: &[Answer], wanted: &[(usize, bool)]) {
+        assert_eq!(answers.len(), wanted.len(), "{wanted:?}");
+        for (answer, &(number, is_new)) in answers.iter().zip(wanted) {
+            assert_eq!((answer.number, answer.replayed), (number as u64, !is_new));
+            let answered = (answer.state, answer.observed);
+            if is_new {
+                assert_eq!(self.answers.len(), number, "a second release");
+                self.answers.push(answered);
+            }
+            assert_eq!(self.answers[number], answered);
+        }
+    }
+}
+
+fn run(timing: Timing, events: &[Event]) {
+    let mechanism = timing.mechanism();
     let chain = mechanism.model().chain();
     let folder = tempfile::tempdir().unwrap();
-    let mut test = Test { walks: BTreeMap::new(), clock: Arc::new(AtomicI64::new(1_000_000)) };
+    let clock = Arc::new(AtomicI64::new(1_000_000));
+    let mut test = Test { timing, walks: BTreeMap::new(), clock };
     let mut engine = open(folder.path(), &mechanism, &test.clock);
     for event in events {
         match event {
@@ -225,20 +340,21 @@ fn run(preset: Preset, events: &[Event]) {
             Event::Restart => {
                 drop(engine);
                 engine = open(folder.path(), &mechanism, &test.clock);
+                test.restart();
             }
             Event::Pass(seconds) => {
                 test.clock.fetch_add(i64::from(*seconds), Ordering::Relaxed);
-                assert_eq!(engine.end_idle().unwrap(), test.end_idle());
+                test.end_idle(&engine.end_idle().unwrap());
             }
         }
-        let open = test.walks.values().filter(|known| !known.over && !known.answers.is_empty());
-        assert_eq!(engine.figures().open(), open.count() as u64);
+        assert_eq!(engine.figures().open(), test.open());
     }
     for known in test.walks.values() {
         let states: Vec<StateId> = known.answers.iter().map(|&(state, _)| state).collect();
         assert!(states.windows(2).all(|pair| chain.allows(pair[0], pair[1])), "{states:?}");
         let observed = known.answers.iter().filter(|(_, observed)| observed.is_some()).count();
-        assert!(observed == if preset == Preset::Tight { states.len() } else { 0 });
+        let all = matches!(timing, Timing::Observed { .. });
+        assert!(observed == if all { states.len() } else { 0 });
     }
 }
 
@@ -247,11 +363,26 @@ proptest! {
 
     #[test]
     fn each_step_has_one_answer(events in events()) {
-        run(Preset::Sharp, &events);
+        run(Timing::AtOnce, &events);
     }
 
     #[test]
     fn and_what_was_observed_is_part_of_it(events in events()) {
-        run(Preset::Tight, &events);
+        run(Timing::Observed { lag: 0 }, &events);
+    }
+
+    #[test]
+    fn with_a_lag_too(events in events(), lag in 1..4_usize) {
+        run(Timing::Observed { lag }, &events);
+    }
+
+    #[test]
+    fn and_in_blocks(events in events(), length in 2..5_usize) {
+        run(Timing::Blocks(length), &events);
+    }
+
+    #[test]
+    fn and_as_a_whole(events in events()) {
+        run(Timing::Whole(9), &events);
     }
 }

@@ -1,9 +1,10 @@
 //! One batch as one transaction: looked at, drawn, charged, written, and only then counted.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use veilwalk::StateId;
 use veilwalk::session::{PushError, Released, Walk};
+use veilwalk::{Releaser, StateId};
 use veilwalk_ledger::LedgerError;
 
 use super::Engine;
@@ -32,11 +33,43 @@ pub(super) struct Batch<'a> {
     changed: Vec<&'a WalkName>,
     pub(super) new: Vec<NewWalk<'a>>,
     /// What was drawn, in its order.
-    pub(super) drawn: Vec<(&'a WalkName, Answer)>,
+    pub(super) drawn: Vec<Drawn<'a>>,
+    /// Walks as they were before, where real states wait, which are nowhere else. None for one that starts.
+    before: HashMap<&'a WalkName, Option<Cached>>,
     /// Walks in memory that were ended.
     pub(super) over: Vec<(&'a WalkName, Cached)>,
     /// The ledger cannot be used, and has been waited for once.
     no_ledger: Option<Arc<LedgerError>>,
+}
+
+/// What one request has drawn.
+pub(super) struct Drawn<'a> {
+    pub(super) name: &'a WalkName,
+    /// With a lag there may be none: what was observed is drawn, and waits.
+    pub(super) answers: Vec<Answer>,
+    /// Where the walk was ended, and more was drawn because of it.
+    pub(super) ended: Option<EndedRow>,
+}
+
+/// A walk that was ended.
+#[derive(Clone, Copy)]
+pub(super) struct EndedRow {
+    pub(super) row: i64,
+    pub(super) steps: u64,
+}
+
+/// Where a walk is.
+enum Place {
+    New,
+    /// In memory.
+    Open {
+        row: i64,
+        steps: u64,
+    },
+    Over {
+        row: i64,
+        steps: u64,
+    },
 }
 
 /// Why a batch is taken back.
@@ -90,8 +123,10 @@ impl Engine {
         charged: Charged,
     ) -> Result<Vec<Result<Done, Refusal>>, Abort> {
         let (seen, tally) = (self.seen(), Tally::default());
-        let (changed, new, drawn, over) = Default::default();
-        let mut batch = Batch { charged, seen, tally, changed, new, drawn, over, no_ledger: None };
+        let (changed, new, drawn, before, over) = Default::default();
+        let no_ledger = None;
+        let mut batch =
+            Batch { charged, seen, tally, changed, new, drawn, before, over, no_ledger };
         match self.work(requests, &mut batch) {
             Ok(outcomes) => {
                 self.count(batch.tally);
@@ -106,6 +141,15 @@ impl Engine {
                 }
                 for name in &batch.changed {
                     self.cache.remove(name);
+                }
+                // What is held goes before what was there.
+                for drawn in batch.drawn.iter().filter(|_| !self.held.is_empty()) {
+                    batch.before.remove(drawn.name);
+                }
+                for (name, before) in batch.before {
+                    if let Some(before) = before {
+                        self.cache.insert(name.clone(), before);
+                    }
                 }
                 match &abort {
                     Abort::Store(trouble) => self.take_back(trouble),
@@ -134,12 +178,10 @@ impl Engine {
         for name in &batch.changed {
             // A walk that is over is not in memory any more.
             let Some(cached) = self.cache.get(name) else { continue };
-            let session = self.releaser.save(name.as_str(), &cached.walk, None);
-            // Nothing waits: blocks were refused.
-            let session = session.map_err(|error| Trouble::Failed(error.to_string()))?;
             let seen = (cached.seen < batch.seen).then_some(batch.seen);
             cached.seen = cached.seen.max(batch.seen);
-            self.store.keep(cached.row, cached.steps, &session, seen)?;
+            let (steps, session) = at_rest(&self.releaser, name, cached)?;
+            self.store.keep(cached.row, steps, &session, seen)?;
         }
         if let (Some(charging), Charged::Together, false) =
             (&self.charging, batch.charged, batch.new.is_empty())
@@ -162,8 +204,9 @@ impl Engine {
             return Ok(Err(Refusal::NoSteps));
         }
         let place = match self.place(name)? {
-            Ok(place) => place,
-            Err(steps) => return Ok(Err(Refusal::Over { steps })),
+            Place::New => None,
+            Place::Open { row, steps } => Some((row, steps)),
+            Place::Over { steps, .. } => return Ok(Err(Refusal::Over { steps })),
         };
         let next = place.map_or(0, |(_, next)| next);
         // Everything that can be refused is looked at before anything is drawn.
@@ -172,13 +215,15 @@ impl Engine {
         for step in steps {
             match (step.number, &step.real) {
                 (number, _) if number < next => {
-                    // A walk with steps has a row.
-                    let answer = place.map(|(row, _)| self.store.answer(row, number));
-                    let Some(answer) = answer.transpose()?.flatten() else {
-                        let kept = self.limits.kept_answers;
-                        return Ok(Err(Refusal::Forgotten { given: number, kept }));
-                    };
-                    stored.push(answer);
+                    for due in self.delay.due_with(number) {
+                        // A walk with steps has a row.
+                        let answer = place.map(|(row, _)| self.store.answer(row, due));
+                        let Some(answer) = answer.transpose()?.flatten() else {
+                            let kept = self.limits.kept_answers;
+                            return Ok(Err(Refusal::Forgotten { given: number, kept }));
+                        };
+                        stored.push(answer);
+                    }
                 }
                 (number, _) if number < expected => {}
                 (number, _) if number > expected => {
@@ -190,6 +235,9 @@ impl Engine {
                 }
                 (_, Ok(_)) => expected += 1,
             }
+        }
+        if let Some(longest) = self.delay.longest().filter(|&longest| expected > longest) {
+            return Ok(Err(Refusal::TooLong { longest }));
         }
         if place.is_none()
             && let Err(refusal) = self.begin(request, batch)?
@@ -205,10 +253,11 @@ impl Engine {
         name: &'a WalkName,
         steps: &[Step],
         next: u64,
-        stored: Vec<(StateId, Option<StateId>)>,
+        stored: Vec<Answer>,
         batch: &mut Batch<'a>,
     ) -> Result<Done, Abort> {
-        let Self { cache, releaser, store, limits, .. } = self;
+        self.note_before(name, batch);
+        let Self { cache, releaser, store, delay, .. } = self;
         let Some(cached) = cache.get(name) else {
             return Err(Trouble::Failed("a walk has left memory too early".to_owned()).into());
         };
@@ -218,42 +267,59 @@ impl Engine {
         let mut answers = Vec::with_capacity(steps.len());
         for step in steps {
             let number = step.number;
+            let due = delay.due_with(number);
             if number < next {
-                let (state, observed) = stored.next().expect("looked up before");
-                answers.push(Answer { number, state, observed, replayed: true });
+                let count = (due.end - due.start) as usize;
+                answers.extend(stored.by_ref().take(count));
                 batch.tally.replayed += 1;
                 continue;
             }
             // The same step twice in one request.
-            if let Some(&answer) = drawn.get((number - next) as usize) {
-                answers.push(Answer { replayed: true, ..answer });
+            if number < cached.steps {
+                let first = delay.due(next);
+                let again = &drawn[(due.start - first) as usize..(due.end - first) as usize];
+                answers.extend(again.iter().map(|&answer| Answer { replayed: true, ..answer }));
                 batch.tally.replayed += 1;
                 continue;
             }
             let Ok(real) = step.real else { unreachable!("refused before") };
-            if drawn.is_empty() {
-                batch.changed.push(name);
-            }
             out.clear();
             releaser.push(&mut cached.walk, real, &mut out).map_err(Abort::Draw)?;
-            let &[state] = &out.states[..] else {
-                return Err(
-                    Trouble::Failed("a step was not answered by one state".to_owned()).into()
-                );
-            };
-            let observed = out.observed.first().copied();
-            let answer = Answer { number, state, observed, replayed: false };
-            batch.drawn.push((name, answer));
-            store.keep_answer(cached.row, number, state, observed)?;
-            if let Some(old) = number.checked_sub(limits.kept_answers) {
-                store.forget_answer(cached.row, old)?;
+            if out.len() as u64 != due.end - due.start {
+                let error = "answers did not come when they were due".to_owned();
+                return Err(Trouble::Failed(error).into());
             }
+            let new = answers_from(due.start, &out);
+            drawn.extend(&new);
+            answers.extend(new);
             cached.steps += 1;
-            drawn.push(answer);
-            answers.push(answer);
-            batch.tally.released += 1;
+        }
+        if cached.steps > next {
+            batch.changed.push(name);
+            batch.tally.released += drawn.len() as u64;
+            let (row, steps) = (cached.row, cached.steps);
+            // In blocks, nothing is drawn for a step that waits.
+            if !drawn.is_empty() || !delay.keeps_real_states() {
+                batch.drawn.push(Drawn { name, answers: drawn.clone(), ended: None });
+            }
+            drawn.iter().try_for_each(|answer| store.keep_answer(row, answer))?;
+            self.store.forget_before(row, self.first_kept(steps))?;
         }
         Ok(Done::Answered(answers))
+    }
+
+    /// The first answer that is kept of a walk with so many steps. Those that a restart would lose do not count: the walk
+    /// would stand before them, with answers gone that it should have.
+    pub(super) fn first_kept(&self, steps: u64) -> u64 {
+        let lasting = if self.delay.keeps_real_states() { self.delay.due(steps) } else { steps };
+        self.delay.due(lasting.saturating_sub(self.limits.kept_answers))
+    }
+
+    /// Notes where a walk stands, if that is nowhere else.
+    fn note_before<'a>(&mut self, name: &'a WalkName, batch: &mut Batch<'a>) {
+        if self.delay.keeps_real_states() && !batch.before.contains_key(name) {
+            batch.before.insert(name, self.cache.get(name).cloned());
+        }
     }
 
     /// Starts a walk, if that is allowed.
@@ -280,6 +346,7 @@ impl Engine {
             }
         }
         batch.changed.push(name);
+        batch.before.insert(name, None);
         let row = self.store.begin_walk(name, batch.seen)?;
         let walk = self.releaser.walk(name.as_str());
         self.cache.insert(name.clone(), Cached { row, steps: 0, seen: batch.seen, walk });
@@ -289,40 +356,97 @@ impl Engine {
     }
 
     fn end<'a>(&mut self, name: &'a WalkName, batch: &mut Batch<'a>) -> Outcome {
+        let (row, steps) = match self.place(name)? {
+            Place::New => return Ok(Err(Refusal::NoSuchWalk)),
+            Place::Over { row, steps } => return Ok(self.ended_before(row, steps)?),
+            Place::Open { row, steps } => (row, steps),
+        };
+        self.note_before(name, batch);
+        batch.changed.push(name);
+        let Some(cached) = self.cache.remove(name) else {
+            return Err(Trouble::Failed("a walk has left memory too early".to_owned()).into());
+        };
+        let mut rest = Vec::new();
+        if cached.walk.waiting() > 0 {
+            let (first, mut out) = (cached.walk.released(), Released::default());
+            let finished = self.releaser.finish(cached.walk.clone(), &mut out);
+            finished.map_err(|error| Abort::Draw(error.into()))?;
+            rest = answers_from(first, &out);
+            let ended = Some(EndedRow { row, steps });
+            batch.drawn.push(Drawn { name, answers: rest.clone(), ended });
+        }
+        batch.over.push((name, cached));
+        self.store.end_walk(row, steps, &rest, batch.seen)?;
+        batch.tally.ended += 1;
+        batch.tally.released += rest.len() as u64;
+        Ok(Ok(Done::Ended { steps, rest }))
+    }
+
+    /// The end of a walk that is over, once more.
+    fn ended_before(&self, row: i64, steps: u64) -> Result<Result<Done, Refusal>, Trouble> {
+        let rest = (self.delay.due(steps)..steps).map(|number| self.store.answer(row, number));
+        let rest = rest.collect::<Result<Option<Vec<_>>, _>>()?;
+        Ok(rest
+            .map_or(Err(Refusal::RestForgotten { steps }), |rest| Ok(Done::Ended { steps, rest })))
+    }
+
+    /// How many steps a walk has.
+    pub(super) fn steps_of(&mut self, name: &WalkName) -> Result<u64, Trouble> {
         Ok(match self.place(name)? {
-            Ok(None) => Err(Refusal::NoSuchWalk),
-            Err(steps) => Ok(Done::Ended { steps }),
-            Ok(Some((row, steps))) => {
-                batch.changed.push(name);
-                batch.over.extend(self.cache.remove(name).map(|cached| (name, cached)));
-                self.store.end_walk(row, steps)?;
-                batch.tally.ended += 1;
-                Ok(Done::Ended { steps })
-            }
+            Place::New => 0,
+            Place::Open { steps, .. } | Place::Over { steps, .. } => steps,
         })
     }
 
-    /// The row of an open walk and how many steps it has, which is then in memory. None for one that is new, and as an
-    /// error how many steps one had that is over.
-    fn place(&mut self, name: &WalkName) -> Result<Result<Option<(i64, u64)>, u64>, Trouble> {
+    /// Where a walk is. If it is open, it is in memory then.
+    fn place(&mut self, name: &WalkName) -> Result<Place, Trouble> {
         if let Some(cached) = self.cache.get(name) {
-            return Ok(Ok(Some((cached.row, cached.steps))));
+            return Ok(Place::Open { row: cached.row, steps: cached.steps });
         }
-        let Some(found) = self.store.find(name)? else { return Ok(Ok(None)) };
-        let Life::Open { session, seen } = found.life else { return Ok(Err(found.steps)) };
+        let Some(found) = self.store.find(name)? else { return Ok(Place::New) };
         let (row, steps) = (found.row, found.steps);
+        let Life::Open { session, seen } = found.life else {
+            return Ok(Place::Over { row, steps });
+        };
         let walk = self.taken_up(name, &session, steps)?;
         self.cache.insert(name.clone(), Cached { row, steps, seen, walk });
-        Ok(Ok(Some((row, steps))))
+        Ok(Place::Open { row, steps })
     }
 
     /// A walk as it was saved.
     fn taken_up(&self, name: &WalkName, session: &[u8], steps: u64) -> Result<Walk, Trouble> {
         let resumed = self.releaser.resume(name.as_str(), session);
         let (walk, _) = resumed.map_err(|error| Trouble::Damaged(error.to_string()))?;
-        if walk.released() == steps {
+        if walk.released() + walk.waiting() as u64 == steps {
             return Ok(walk);
         }
         Err(Trouble::Damaged("a walk stands elsewhere than its last answer".to_owned()))
     }
+}
+
+/// Answers that are new, from this number on.
+fn answers_from(first: u64, released: &Released) -> Vec<Answer> {
+    let answer = |(at, &state): (usize, &StateId)| Answer {
+        number: first + at as u64,
+        state,
+        observed: released.observed.get(at).copied(),
+        replayed: false,
+    };
+    released.states.iter().enumerate().map(answer).collect()
+}
+
+/// How many steps of a walk outlast this process, and the walk as it is after them: without real states that wait.
+pub(super) fn at_rest(
+    releaser: &Releaser,
+    name: &WalkName,
+    cached: &Cached,
+) -> Result<(u64, Vec<u8>), Trouble> {
+    let (name, walk) = (name.as_str(), &cached.walk);
+    let waiting = walk.waiting_reals();
+    let session = match waiting {
+        0 => releaser.save(name, walk, None),
+        _ => releaser.save(name, &releaser.walk_at(name, walk.released(), walk.last()), None),
+    };
+    let session = session.map_err(|error| Trouble::Failed(error.to_string()))?;
+    Ok((cached.steps - waiting as u64, session))
 }

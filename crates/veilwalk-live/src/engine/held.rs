@@ -10,7 +10,7 @@ use std::sync::Arc;
 use veilwalk_ledger::LedgerError;
 
 use super::Engine;
-use super::batch::Batch;
+use super::batch::{Batch, Drawn, EndedRow, at_rest};
 use crate::charging::NewWalk;
 use crate::figures::Tally;
 use crate::refusal::Refusal;
@@ -25,7 +25,19 @@ pub(super) struct Held {
     /// None if the walk starts with it.
     row: Option<i64>,
     pub(super) answers: Vec<Answer>,
-    session: Vec<u8>,
+    /// How many steps the walk has with it.
+    steps: u64,
+    then: Then,
+}
+
+/// What becomes of a walk with what is held of it.
+#[derive(Debug)]
+enum Then {
+    GoesOn {
+        session: Vec<u8>,
+    },
+    /// Its last answers were drawn because it was ended.
+    Ends,
 }
 
 /// Why what is held cannot be stored yet.
@@ -59,11 +71,22 @@ impl From<Trouble> for Abort {
 impl Engine {
     /// Takes over what a batch has drawn, while its walks are still in memory.
     pub(super) fn hold(&mut self, batch: &Batch<'_>) -> Result<(), Trouble> {
-        let mut drawn: BTreeMap<&WalkName, Vec<Answer>> = BTreeMap::new();
-        for &(name, answer) in &batch.drawn {
-            drawn.entry(name).or_default().push(answer);
+        let mut drawn: BTreeMap<&WalkName, (Vec<Answer>, Option<EndedRow>)> = BTreeMap::new();
+        for Drawn { name, answers, ended } in &batch.drawn {
+            let (all, end) = drawn.entry(name).or_default();
+            all.extend(answers);
+            *end = *ended;
         }
-        for (name, answers) in drawn {
+        for (name, (answers, end)) in drawn {
+            let new = batch.new.iter().find(|new| new.name == name);
+            let person = new.and_then(|new| new.person).map(str::to_owned);
+            let name_of = name.clone();
+            if let Some(EndedRow { row, steps }) = end {
+                let row = new.is_none().then_some(row);
+                let then = Then::Ends;
+                self.held.push(Held { name: name_of, person, row, answers, steps, then });
+                continue;
+            }
             let ended = batch.over.iter().find(|(over, _)| over == &name).map(|(_, cached)| cached);
             let cached = match ended {
                 Some(cached) => cached,
@@ -71,16 +94,10 @@ impl Engine {
                     Trouble::Failed("a walk has left memory too early".to_owned())
                 })?,
             };
-            let session = self.releaser.save(name.as_str(), &cached.walk, None);
-            let session = session.map_err(|error| Trouble::Failed(error.to_string()))?;
-            let new = batch.new.iter().find(|new| new.name == name);
-            self.held.push(Held {
-                name: name.clone(),
-                person: new.and_then(|new| new.person).map(str::to_owned),
-                row: new.is_none().then_some(cached.row),
-                answers,
-                session,
-            });
+            let (steps, session) = at_rest(&self.releaser, name, cached)?;
+            let row = new.is_none().then_some(cached.row);
+            let then = Then::GoesOn { session };
+            self.held.push(Held { name: name_of, person, row, answers, steps, then });
         }
         Ok(())
     }
@@ -129,23 +146,27 @@ impl Engine {
                         Some(Err(Refusal::Ledger(error))) => return Err(Abort::Ledger(error)),
                         // It may not be released, and a second draw may not take its place: it is over.
                         Some(Err(_)) => {
-                            self.store.end_walk(row, 0)?;
+                            self.store.end_walk(row, 0, &[], seen)?;
                             tally.ended += 1;
                             continue;
                         }
                     }
                 }
             };
-            let mut steps = 0;
-            for answer in &held.answers {
-                self.store.keep_answer(row, answer.number, answer.state, answer.observed)?;
-                if let Some(old) = answer.number.checked_sub(self.limits.kept_answers) {
-                    self.store.forget_answer(row, old)?;
+            tally.released += held.answers.len() as u64;
+            match &held.then {
+                Then::GoesOn { session } => {
+                    held.answers.iter().try_for_each(|new| self.store.keep_answer(row, new))?;
+                    self.store.forget_before(row, self.first_kept(held.steps))?;
+                    self.store.keep(row, held.steps, session, Some(seen))?;
                 }
-                steps = answer.number + 1;
-                tally.released += 1;
+                Then::Ends => {
+                    let already =
+                        held.answers.partition_point(|new| new.number < self.delay.due(held.steps));
+                    self.store.end_walk(row, held.steps, &held.answers[already..], seen)?;
+                    tally.ended += 1;
+                }
             }
-            self.store.keep(row, steps, &held.session, Some(seen))?;
         }
         self.store.commit()?;
         Ok(tally)

@@ -21,9 +21,10 @@ use veilwalk::{Mechanism, ReleaseId, Releaser, Source, Start};
 use self::held::{Held, Hindrance};
 use crate::cache::Cache;
 use crate::charging::Charging;
+use crate::delay::Delay;
 use crate::figures::{Figures, Tally};
 use crate::refusal::Refusal;
-use crate::request::{Done, Request, WalkName};
+use crate::request::{Answer, Done, Request, WalkName};
 use crate::store::{Identity, Store, StoreError, Trouble};
 
 /// How much is kept, and for how long.
@@ -50,21 +51,6 @@ impl Default for Limits {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The mechanism keeps real states waiting.
-    #[error(
-        "in blocks, real states wait until their block is full. They are never stored, so a restart would \
-         lose steps that were taken; release one step at a time"
-    )]
-    InBlocks,
-    /// The mechanism answers later.
-    #[error(
-        "with a lag the answer to a step comes {lag} steps later, and the last ones when the walk is over. A live \
-         walk is answered at once; leave the lag out"
-    )]
-    WithLag {
-        /// How many steps later.
-        lag: u32,
-    },
     /// The mechanism makes no promise.
     #[error("the mechanism makes no promise, so it releases nothing live")]
     NoPromise,
@@ -74,6 +60,17 @@ pub enum OpenError {
     /// The releaser cannot be opened.
     #[error(transparent)]
     Release(#[from] veilwalk::session::OpenError),
+}
+
+/// A walk that was idle for too long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedWalk {
+    /// The walk.
+    pub walk: WalkName,
+    /// How many steps were taken in all.
+    pub steps: u64,
+    /// With a [delay](Delay), the answers that had not come yet.
+    pub rest: Vec<Answer>,
 }
 
 /// Whether the ledger is the one that open walks were charged to.
@@ -86,6 +83,7 @@ enum Settled {
 /// Releases live walks.
 pub struct Engine {
     releaser: Releaser,
+    delay: Delay,
     store: Store,
     cache: Cache,
     limits: Limits,
@@ -112,7 +110,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// If the mechanism cannot answer at once, the store belongs to something else, is in use by another process,
+    /// If the mechanism makes no promise, the store belongs to something else, is in use by another process,
     /// damaged, or cannot be written, or the operating system has no randomness to give.
     pub fn open(
         folder: &Path,
@@ -120,12 +118,6 @@ impl Engine {
         start: Start,
         limits: Limits,
     ) -> Result<Self, OpenError> {
-        if mechanism.blocks().is_some() {
-            return Err(OpenError::InBlocks);
-        }
-        if let Some(lag @ 1..) = mechanism.observation().map(|o| o.tracking().lag) {
-            return Err(OpenError::WithLag { lag });
-        }
         let promise = mechanism.promise().ok_or(OpenError::NoPromise)?;
         let chain = mechanism.model().chain();
         let identity = Identity {
@@ -134,6 +126,7 @@ impl Engine {
             mechanism: hex(&mechanism.fingerprint()),
             start: start.name(chain).to_owned(),
         };
+        let delay = Delay::of(&mechanism, start);
         let releaser = Releaser::new(mechanism, &Source::system(), start)?;
         let store = Store::open(folder, &identity)?;
         let open = store.open_walks().map_err(|trouble| store.named(trouble))?;
@@ -143,6 +136,7 @@ impl Engine {
         let (charging, settled, held, broken) = (None, Settled::NotYet, Vec::new(), None);
         Ok(Self {
             releaser,
+            delay,
             store,
             cache,
             limits,
@@ -210,6 +204,12 @@ impl Engine {
         self.releaser.mechanism()
     }
 
+    /// When answers come.
+    #[must_use]
+    pub fn delay(&self) -> Delay {
+        self.delay
+    }
+
     /// What was done so far.
     #[must_use]
     pub fn figures(&self) -> &Arc<Figures> {
@@ -220,6 +220,16 @@ impl Engine {
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.limits
+    }
+
+    /// The number of the next step of a walk: for those who take steps in the order in which they come. That of a
+    /// walk that is over is how many it had.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub fn next_step(&mut self, walk: &WalkName) -> Result<u64, StoreError> {
+        self.steps_of(walk).map_err(|trouble| self.store.named(trouble))
     }
 
     /// Answers one request.
@@ -257,48 +267,94 @@ impl Engine {
         }
     }
 
-    /// Ends some of the walks that were idle for too long, and says how many.
+    /// Ends some of the walks that were idle for too long, and says which. Also forgets the last answers of walks that
+    /// have been over for as long.
     ///
     /// # Errors
     ///
     /// If the store cannot be written.
-    pub fn end_idle(&mut self) -> Result<u64, StoreError> {
-        const MOST: u32 = 10_000;
+    pub fn end_idle(&mut self) -> Result<Vec<EndedWalk>, StoreError> {
         match self.store_held() {
             Err(Hindrance::Store(error)) => return Err(error),
             // What is held belongs to walks that are not idle; they are ended later.
-            Err(Hindrance::Ledger(_)) => return Ok(0),
+            Err(Hindrance::Ledger(_)) => return Ok(Vec::new()),
             Ok(()) => {}
         }
         let idle = i64::try_from(self.limits.idle.as_secs()).unwrap_or(i64::MAX);
         // Times are rounded down when they are kept.
         let until = (self.clock)().saturating_sub(idle).saturating_sub(self.grain());
-        let work = |engine: &Self| -> Result<Vec<WalkName>, Trouble> {
+        match self.delay {
+            Delay::None => self.end_at_rest(until),
+            _ => self.end_with_rest(until),
+        }
+    }
+
+    /// Where all answers are out, an end is a row in the store.
+    fn end_at_rest(&mut self, until: i64) -> Result<Vec<EndedWalk>, StoreError> {
+        const MOST: u32 = 10_000;
+        let work = |engine: &Self| -> Result<Vec<EndedWalk>, Trouble> {
             let idle = engine.store.idle(until, MOST)?;
             if idle.is_empty() {
                 return Ok(Vec::new());
             }
             engine.store.begin()?;
             for (row, steps, _) in &idle {
-                engine.store.end_walk(*row, *steps)?;
+                engine.store.end_walk(*row, *steps, &[], until)?;
             }
             engine.store.commit()?;
-            Ok(idle.into_iter().map(|(_, _, name)| name).collect())
+            let ended = |(_, steps, walk)| EndedWalk { walk, steps, rest: Vec::new() };
+            Ok(idle.into_iter().map(ended).collect())
         };
         match work(self) {
-            Ok(names) => {
-                for name in &names {
-                    self.cache.remove(name);
+            Ok(walks) => {
+                for ended in &walks {
+                    self.cache.remove(&ended.walk);
                 }
-                let ended = names.len() as u64;
+                let ended = walks.len() as u64;
                 self.count(Tally { ended, ..Tally::default() });
-                Ok(ended)
+                Ok(walks)
             }
             Err(trouble) => {
                 self.take_back(&trouble);
                 Err(self.store.named(trouble))
             }
         }
+    }
+
+    /// With a delay, the last answers come with the end, so it is a request like any other.
+    fn end_with_rest(&mut self, until: i64) -> Result<Vec<EndedWalk>, StoreError> {
+        const MOST: u32 = 1_000;
+        let forget = |store: &Store| {
+            store.begin()?;
+            store.forget_rests(until, MOST)?;
+            store.commit()?;
+            store.idle(until, MOST)
+        };
+        let idle = match forget(&self.store) {
+            Ok(idle) => idle,
+            Err(trouble) => {
+                self.take_back(&trouble);
+                return Err(self.store.named(trouble));
+            }
+        };
+        if idle.is_empty() {
+            return Ok(Vec::new());
+        }
+        let requests: Vec<Request> = idle.iter().map(|(_, _, name)| Request::end(name)).collect();
+        let mut walks = Vec::new();
+        for (request, outcome) in requests.iter().zip(self.attempt_all(&requests)) {
+            match outcome {
+                Ok(Done::Ended { steps, rest }) => {
+                    walks.push(EndedWalk { walk: request.walk.clone(), steps, rest });
+                }
+                Err(Refusal::Store(error)) => return Err(error),
+                Err(Refusal::Draw(error)) => {
+                    return Err(self.store.named(Trouble::Failed(error.to_string())));
+                }
+                _ => {}
+            }
+        }
+        Ok(walks)
     }
 
     /// After an error of the store. What it was does not matter where the file is known to be as before.

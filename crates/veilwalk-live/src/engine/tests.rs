@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use veilwalk::mechanism::Tracking;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Rational, Start, StateId};
 use veilwalk_ledger::{Ledger, Limit};
 
 use crate::{
-    Ask, Charging, Done, Engine, Limits, Live, OpenError, Refusal, Request, Step, Trouble,
+    Answer, Ask, Charging, Done, Engine, Limits, Live, OpenError, Refusal, Request, Step, Trouble,
 };
 
 fn mechanism_on(chain: Chain, epsilon: &str) -> Arc<Mechanism> {
@@ -103,6 +104,92 @@ fn what_was_drawn_and_did_not_fit_is_what_is_stored_when_there_is_room() {
     assert_eq!(engine.figures().open(), 2);
 }
 
+/// Steps of a walk, from one number to another, that are in this real state.
+fn steps(name: &str, from: u64, to: u64) -> Request {
+    let step = |number| Step { number, real: Ok(StateId::new(3)) };
+    let ask = Ask::Steps((from..to).map(step).collect());
+    Request { walk: name.parse().unwrap(), person: None, ask }
+}
+
+fn end(name: &str) -> Request {
+    Request::end(&name.parse().unwrap())
+}
+
+fn answers(done: Result<Done, Refusal>) -> Vec<Answer> {
+    match done.unwrap() {
+        Done::Answered(answers) => answers,
+        Done::Ended { rest, .. } => rest,
+    }
+}
+
+#[test]
+fn what_waits_for_a_lag_is_held_too_also_where_the_walk_was_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Arc::new(Model::new(Chain::credit()).unwrap());
+    let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
+    let tight = Mechanism::new(model, Preset::Tight.design(), promise).unwrap();
+    let tight = Arc::new(tight.tracking(Tracking { lag: 3, ..Tracking::default() }));
+    let mut engine = Engine::open(folder.path(), tight, Start::Private, Limits::default()).unwrap();
+    assert!(answers(engine.answer(steps("a", 0, 2))).is_empty());
+    assert!(answers(engine.answer(steps("b", 0, 2))).is_empty());
+    engine.store.set_pragma("max_page_count", engine.store.pages());
+    // The first goes on and has no answer yet, the second ends, and the third fills the disk.
+    let batch = [steps("a", 2, 3), end("b"), steps("c", 0, 900)];
+    for outcome in engine.answer_all(&batch) {
+        assert_eq!(trouble(outcome.unwrap_err()), Trouble::Full);
+    }
+    let held: Vec<Vec<StateId>> =
+        engine.held.iter().map(|h| h.answers.iter().map(|a| a.state).collect()).collect();
+    assert_eq!(held.iter().map(Vec::len).collect::<Vec<_>>()[..2], [0, 2]);
+    engine.store.set_pragma("max_page_count", 1_000_000);
+    // The step was taken, so the next one is not its first.
+    assert!(answers(engine.answer(steps("a", 2, 3))).is_empty());
+    let next = answers(engine.answer(steps("a", 3, 4)));
+    assert_eq!((next.len(), next[0].number, next[0].replayed), (1, 0, false));
+    for _ in 0..2 {
+        let rest = answers(engine.answer(end("b")));
+        assert!(rest.iter().all(|answer| answer.replayed));
+        assert!(rest.iter().map(|answer| &answer.state).eq(&held[1]));
+    }
+    assert!(matches!(engine.answer(steps("b", 2, 3)), Err(Refusal::Over { steps: 2 })));
+    assert_eq!(engine.figures().open(), 2);
+    assert_eq!(engine.figures().ended(), 1);
+}
+
+#[test]
+fn real_states_that_wait_outlast_a_batch_that_fails_and_a_cache_that_is_full() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Arc::new(Model::new(Chain::credit()).unwrap());
+    let promise = Promise::within_radius("3.5".parse().unwrap(), "3.5".parse().unwrap());
+    let design = Preset::Exponential.design();
+    let blocks = Mechanism::in_blocks(model, design, promise, "3".parse().unwrap()).unwrap();
+    let limits = Limits { cached_walks: 4, kept_answers: 1 << 20, ..Limits::default() };
+    let mut engine = Engine::open(folder.path(), Arc::new(blocks), Start::Private, limits).unwrap();
+    for walk in 0..50 {
+        assert!(answers(engine.answer(steps(&format!("w{walk}"), 0, 1))).is_empty());
+    }
+    assert!(engine.cache.len() >= 50, "they are nowhere else");
+    engine.store.set_pragma("max_page_count", engine.store.pages());
+    let batch = [steps("w0", 1, 2), steps("w1", 1, 3), end("w2"), steps("c", 0, 20_000)];
+    for outcome in engine.answer_all(&batch) {
+        assert_eq!(trouble(outcome.unwrap_err()), Trouble::Full);
+    }
+    let held: Vec<usize> = engine.held.iter().map(|held| held.answers.len()).collect();
+    assert_eq!((held.len(), &held[1..]), (3, &[3, 1][..]), "c, w1 and w2, by name");
+    engine.store.set_pragma("max_page_count", 1_000_000);
+    // Nothing was drawn for the first, which stands where it stood.
+    assert!(answers(engine.answer(steps("w0", 1, 2))).is_empty());
+    assert_eq!(answers(engine.answer(steps("w0", 2, 3))).len(), 3);
+    let block = answers(engine.answer(steps("w1", 2, 3)));
+    assert!(block.len() == 3 && block.iter().all(|answer| answer.replayed));
+    assert_eq!(answers(engine.answer(end("w2"))).len(), 1);
+    for walk in 3..50 {
+        let block = answers(engine.answer(steps(&format!("w{walk}"), 1, 3)));
+        assert_eq!((block.len(), block[0].replayed), (3, false), "the first step is still there");
+    }
+    assert!(engine.cache.len() <= 10, "nothing waits any more: {}", engine.cache.len());
+}
+
 #[test]
 fn a_store_that_cannot_be_written_releases_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,18 +249,6 @@ fn one_directory_serves_one_service_and_one_mechanism() {
     );
     assert_eq!(differs(open(Arc::new(cell.unwrap()), Start::Private)), "mechanism");
     assert_eq!(open(ours(), Start::Private), None);
-}
-
-#[test]
-fn what_cannot_be_answered_at_once_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let promise = Promise::within_radius("3.5".parse().unwrap(), "3.5".parse().unwrap());
-    let model = Arc::new(Model::new(Chain::credit()).unwrap());
-    let design = Preset::Exponential.design();
-    let blocks = Mechanism::in_blocks(model, design, promise, "3".parse().unwrap()).unwrap();
-    let refused = Engine::open(folder.path(), Arc::new(blocks), Start::Private, Limits::default());
-    assert!(matches!(refused, Err(OpenError::InBlocks)));
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was made");
 }
 
 #[test]
