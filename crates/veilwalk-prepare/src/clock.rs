@@ -251,6 +251,50 @@ impl Ticks {
     }
 }
 
+/// The same clock for events that come one at a time, as they happen.
+#[derive(Debug)]
+pub struct LiveClock(Ticks);
+
+/// A tick of a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveTick {
+    /// The day, such as `2024-03-01`.
+    pub day: String,
+    /// The number of the tick on that day, from 0.
+    pub number: u32,
+    /// When the day's first tick is, in seconds since the beginning of 1970.
+    pub start: i64,
+}
+
+impl LiveClock {
+    /// The ticks of a clock in a zone.
+    #[must_use]
+    pub fn new(clock: &Clock, zone: Zone) -> Self {
+        Self(Ticks::new(clock, Some(zone)))
+    }
+
+    /// The latest tick that is not after this moment, in seconds since the beginning of 1970. None if the moment is in
+    /// no day's window.
+    pub fn tick_of(&mut self, seconds: i64) -> Option<LiveTick> {
+        let moment = Moment(seconds.checked_mul(SECOND).filter(|moment| moment.abs() <= FARTHEST)?);
+        let (day, start) = self.0.day_of(moment)?;
+        let number = u32::try_from((moment.0 - start.0) / self.0.every).ok()?;
+        Some(LiveTick { day: day.to_string(), number, start: start.0.div_euclid(SECOND) })
+    }
+
+    /// How many ticks a day has.
+    #[must_use]
+    pub fn ticks(&self) -> u32 {
+        self.0.count
+    }
+
+    /// How far apart ticks are, in seconds.
+    #[must_use]
+    pub fn every(&self) -> i64 {
+        self.0.every / SECOND
+    }
+}
+
 /// The most a moment may be away from 1970: what calendars reach, less a few days.
 pub(crate) const FARTHEST: i64 = 2_932_880 * DAY;
 
@@ -330,6 +374,26 @@ mod tests {
         let mut ticks = ticks("1h", "06:00-22:00", "Pacific/Apia");
         assert_eq!(ticks.start(moment("2011-12-30").day()), None);
         assert!(ticks.start(moment("2011-12-31").day()).is_some());
+    }
+
+    /// Tick by tick: the last that is not after the moment.
+    #[test]
+    fn a_moment_is_in_the_tick_before_it() {
+        let clock = Clock::new("5m".parse().unwrap(), "06:00-07:00".parse().unwrap()).unwrap();
+        let mut live = LiveClock::new(&clock, "Europe/Berlin".parse().unwrap());
+        let ticks = ticks("5m", "06:00-07:00", "Europe/Berlin");
+        let start = moment("2024-03-31T06:00+02:00");
+        let begin = start.0 / SECOND;
+        for second in -700..5000 {
+            let moment = Moment(start.0 + second * SECOND);
+            let slow = (0..ticks.count()).rev().find(|n| ticks.tick(start, *n) <= moment);
+            let slow = slow.filter(|_| moment < ticks.end(start)).map(|number| number as u32);
+            let tick = live.tick_of(begin + second);
+            assert_eq!(tick.as_ref().map(|tick| tick.number), slow, "{second}");
+            assert!(tick.is_none_or(|tick| tick.day == "2024-03-31" && tick.start == begin));
+        }
+        assert_eq!(live.tick_of(i64::MAX), None);
+        assert_eq!((live.ticks(), live.every()), (12, 300));
     }
 
     /// Tick by tick: the first that is not before the moment.

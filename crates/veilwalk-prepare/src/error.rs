@@ -166,6 +166,24 @@ pub enum PrepareError {
         /// What states are.
         are: StatesAre,
     },
+    /// Positions of another place than the map.
+    #[error(
+        "not one of {positions} positions is within {within:.0} m of a street of the map: {}",
+        if *.swapped {
+            "latitude and longitude seem to be swapped, since they lie on the map the other way round; exchange the \
+             two columns"
+        } else {
+            "they were taken somewhere else; give a map of that place"
+        }
+    )]
+    NothingOnTheMap {
+        /// How many positions there are.
+        positions: u64,
+        /// How far from a street they may be, in metres.
+        within: f64,
+        /// Whether all lie on the map once their angles are exchanged.
+        swapped: bool,
+    },
     /// The temporary file in which events wait cannot be used.
     #[error(
         "events that do not fit in memory wait in a temporary file, and it could not be used ({0}); make \

@@ -31,7 +31,7 @@
 //!
 //! From the ground up: `moment` (what a time in a file means), `zone` (days and local times), `clock` (ticks), `names` and
 //! `places` (numbers for persons and states), `sorter` (any number of events in bounded memory), `shape` (one person's events to
-//! walks), `preparation` (all of it in order).
+//! walks), `preparation` (all of it in order), `timetable` (when the states of walks were).
 //!
 //! Memory holds the names of persons and the labels of states, and events up to a limit; beyond it they wait, sorted, in an
 //! unnamed temporary file.
@@ -41,18 +41,22 @@ mod error;
 mod moment;
 mod names;
 mod places;
+mod positions;
 mod preparation;
 mod settings;
 mod shape;
 mod sorter;
 mod summary;
+mod timetable;
 mod zone;
 
-pub use clock::{Clock, ClockError, Days, Window};
+pub use clock::{Clock, ClockError, Days, LiveClock, LiveTick, Window};
 pub use error::{EventError, PrepareError};
 pub use moment::TimeKind;
 pub use places::{CellsError, Places};
+pub use positions::{PositionPreparation, SortedPositions};
 pub use preparation::{AddError, Event, EventAt, Preparation, Sorted, Walk};
 pub use settings::{Limits, Padding, Settings, SettingsError, Shaping, Stays};
 pub use summary::Summary;
+pub use timetable::{Timetable, TimetableError};
 pub use zone::{Zone, ZoneError};

@@ -55,6 +55,15 @@ impl fmt::Display for Places {
 }
 
 impl Places {
+    /// The label of the state at a position in degrees. None if it is no position, or states are no cells.
+    #[must_use]
+    pub fn label(self, latitude: f64, longitude: f64) -> Option<String> {
+        let Self::Cells(resolution) = self else { return None };
+        let on_earth = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
+        let position = on_earth.then(|| LatLng::new(latitude, longitude).ok()).flatten()?;
+        Some(position.to_cell(resolution).to_string())
+    }
+
     pub(crate) fn states_are(self) -> StatesAre {
         match self {
             Self::Labels => StatesAre::Labels,
@@ -159,6 +168,21 @@ mod tests {
         for text in ["", "9", "h3:16", "h3:-1", "s2:9"] {
             assert!(text.parse::<Places>().unwrap_err().to_string().contains("h3:9"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_single_position_has_the_label_that_a_file_of_them_gets() {
+        let cells: Places = "h3:9".parse().unwrap();
+        assert_eq!(
+            cells.label(37.775938728915946, -122.41795063018799).unwrap(),
+            "8928308280fffff"
+        );
+        for (latitude, longitude) in
+            [(91.0, 0.0), (0.0, 180.5), (f64::NAN, 0.0), (0.0, f64::INFINITY)]
+        {
+            assert_eq!(cells.label(latitude, longitude), None);
+        }
+        assert_eq!(Places::Labels.label(0.0, 0.0), None);
     }
 
     #[test]

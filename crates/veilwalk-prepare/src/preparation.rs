@@ -46,8 +46,14 @@ pub struct Preparation {
     settings: Settings,
     persons: Names,
     places: PlaceNumbers,
-    sorter: Sorter,
+    sorter: Sorter<Numbered>,
     events: u64,
+    times: Times,
+}
+
+/// How the times of a file are written, and the first and the last of them.
+#[derive(Debug)]
+pub(crate) struct Times {
     kind: Option<TimeKind>,
     first: Moment,
     last: Moment,
@@ -75,9 +81,7 @@ impl Preparation {
             places: PlaceNumbers::new(settings.places, most),
             sorter: Sorter::new(settings.limits.memory),
             events: 0,
-            kind: None,
-            first: Moment(i64::MAX),
-            last: Moment(i64::MIN),
+            times: Times::default(),
             settings,
         }
     }
@@ -88,7 +92,7 @@ impl Preparation {
     ///
     /// If there is something wrong with it, or the temporary file in which events wait cannot be written.
     pub fn add(&mut self, event: Event<'_>) -> Result<(), AddError> {
-        let time = self.moment(event.time)?;
+        let time = self.times.read(event.time, &self.settings)?;
         let person = self.persons.number(event.person).ok_or(EventError::TooManyPersons)?;
         if let Shaping::Events { padding: Some(padding), .. } = &self.settings.shaping
             && event.at == EventAt::State(&padding.end)
@@ -96,35 +100,11 @@ impl Preparation {
             return Err(EventError::EndIsAState(padding.end.clone()).into());
         }
         let state = self.places.number(event.at)?;
-        (self.first, self.last) = (self.first.min(time), self.last.max(time));
+        self.times.include(time);
         let event = Numbered { time: time.0, order: self.events, person, state };
         self.events += 1;
         self.sorter.push(event).map_err(PrepareError::from)?;
         Ok(())
-    }
-
-    /// What a time means, if it is written like those before it.
-    fn moment(&mut self, time: &str) -> Result<Moment, EventError> {
-        let (kind, read) = moment::read(time)?;
-        match self.kind {
-            Some(before) if before != kind => {
-                return Err(EventError::MixedTimes { found: kind, before });
-            }
-            Some(_) => {}
-            None => {
-                let on_a_clock = matches!(self.settings.shaping, Shaping::Clock(_));
-                if on_a_clock && kind != TimeKind::Local && self.settings.zone.is_none() {
-                    return Err(EventError::NoZone { kind });
-                }
-                self.kind = Some(kind);
-            }
-        }
-        let moment = match (&self.settings.zone, kind) {
-            (Some(zone), TimeKind::Local) => zone.moment_of(read),
-            _ => Some(read),
-        };
-        let near = moment.filter(|moment| (-FARTHEST..=FARTHEST).contains(&moment.0));
-        near.ok_or_else(|| EventError::FarAway { found: shortened(time) })
     }
 
     /// Puts all events in order.
@@ -152,10 +132,7 @@ impl Preparation {
             }
             Shaping::Clock(clock) => {
                 let away = clock.away.as_deref().and_then(label);
-                let within = match self.events {
-                    0 => (Moment(0), Moment(0)),
-                    _ => (self.first, self.last),
-                };
+                let within = self.times.range();
                 let ticks = Ticks::new(&clock, self.settings.zone);
                 Shaper::Clock(Box::new(ByClock::new(ticks, away, gap, clock.days, within)))
             }
@@ -172,11 +149,52 @@ impl Preparation {
     }
 }
 
+impl Default for Times {
+    fn default() -> Self {
+        Self { kind: None, first: Moment(i64::MAX), last: Moment(i64::MIN) }
+    }
+}
+
+impl Times {
+    /// What a time means, if it is written like those before it.
+    pub(crate) fn read(&mut self, time: &str, settings: &Settings) -> Result<Moment, EventError> {
+        let (kind, read) = moment::read(time)?;
+        match self.kind {
+            Some(before) if before != kind => {
+                return Err(EventError::MixedTimes { found: kind, before });
+            }
+            Some(_) => {}
+            None => {
+                let on_a_clock = matches!(settings.shaping, Shaping::Clock(_));
+                if on_a_clock && kind != TimeKind::Local && settings.zone.is_none() {
+                    return Err(EventError::NoZone { kind });
+                }
+                self.kind = Some(kind);
+            }
+        }
+        let moment = match (&settings.zone, kind) {
+            (Some(zone), TimeKind::Local) => zone.moment_of(read),
+            _ => Some(read),
+        };
+        let near = moment.filter(|moment| (-FARTHEST..=FARTHEST).contains(&moment.0));
+        near.ok_or_else(|| EventError::FarAway { found: shortened(time) })
+    }
+
+    pub(crate) fn include(&mut self, time: Moment) {
+        (self.first, self.last) = (self.first.min(time), self.last.max(time));
+    }
+
+    /// The first and the last time.
+    pub(crate) fn range(&self) -> (Moment, Moment) {
+        if self.first > self.last { (Moment(0), Moment(0)) } else { (self.first, self.last) }
+    }
+}
+
 /// All events, by person and time.
 pub struct Sorted {
     persons: Names,
     labels: Vec<String>,
-    events: InOrder,
+    events: InOrder<Numbered>,
     shaper: Shaper,
     summary: Summary,
 }

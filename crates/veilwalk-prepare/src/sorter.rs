@@ -25,7 +25,33 @@ pub(crate) struct Numbered {
     pub(crate) state: u32,
 }
 
-impl Numbered {
+/// A position by numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Positioned {
+    /// In microseconds.
+    pub(crate) time: i64,
+    /// Its place in the input.
+    pub(crate) order: u64,
+    pub(crate) person: u32,
+    pub(crate) latitude: i32,
+    pub(crate) longitude: i32,
+    pub(crate) unused: u32,
+}
+
+/// What can be sorted.
+pub(crate) trait Sorted: Pod + PartialEq + Eq + Send + std::fmt::Debug {
+    /// The person, the time and the place in the input.
+    fn key(&self) -> (u32, i64, u64);
+}
+
+impl Sorted for Numbered {
+    fn key(&self) -> (u32, i64, u64) {
+        (self.person, self.time, self.order)
+    }
+}
+
+impl Sorted for Positioned {
     fn key(&self) -> (u32, i64, u64) {
         (self.person, self.time, self.order)
     }
@@ -33,22 +59,22 @@ impl Numbered {
 
 /// Takes events in any order.
 #[derive(Debug)]
-pub(crate) struct Sorter {
+pub(crate) struct Sorter<E> {
     most: usize,
-    waiting: Vec<Numbered>,
+    waiting: Vec<E>,
     file: Option<File>,
     /// How many events each run in the file has.
     runs: Vec<usize>,
 }
 
-impl Sorter {
+impl<E: Sorted> Sorter<E> {
     /// Sorts with this many bytes for events.
     pub(crate) fn new(bytes: usize) -> Self {
-        let most = (bytes / size_of::<Numbered>()).max(2);
+        let most = (bytes / size_of::<E>()).max(2);
         Self { most, waiting: Vec::new(), file: None, runs: Vec::new() }
     }
 
-    pub(crate) fn push(&mut self, event: Numbered) -> io::Result<()> {
+    pub(crate) fn push(&mut self, event: E) -> io::Result<()> {
         if self.waiting.len() == self.waiting.capacity() {
             if self.waiting.len() >= self.most {
                 self.write_run()?;
@@ -63,7 +89,7 @@ impl Sorter {
     }
 
     /// All events by person, then time.
-    pub(crate) fn finish(mut self) -> io::Result<InOrder> {
+    pub(crate) fn finish(mut self) -> io::Result<InOrder<E>> {
         if self.file.is_none() {
             sort(&mut self.waiting);
             return Ok(InOrder::Memory(self.waiting.into_iter()));
@@ -89,28 +115,28 @@ impl Sorter {
     }
 }
 
-fn sort(events: &mut [Numbered]) {
-    events.par_sort_unstable_by_key(Numbered::key);
+fn sort<E: Sorted>(events: &mut [E]) {
+    events.par_sort_unstable_by_key(E::key);
 }
 
 /// Events in order.
 #[derive(Debug)]
-pub(crate) enum InOrder {
+pub(crate) enum InOrder<E> {
     /// All of them, in memory.
-    Memory(vec::IntoIter<Numbered>),
+    Memory(vec::IntoIter<E>),
     /// From runs in a file.
-    Merged(Merge),
+    Merged(Merge<E>),
 }
 
-impl InOrder {
+impl<E> InOrder<E> {
     /// Whether events had to wait in a file.
     pub(crate) fn was_spilled(&self) -> bool {
         matches!(self, Self::Merged(_))
     }
 }
 
-impl Iterator for InOrder {
-    type Item = io::Result<Numbered>;
+impl<E: Sorted> Iterator for InOrder<E> {
+    type Item = io::Result<E>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
@@ -122,27 +148,27 @@ impl Iterator for InOrder {
 
 /// Runs of a file, read side by side.
 #[derive(Debug)]
-pub(crate) struct Merge {
+pub(crate) struct Merge<E> {
     file: File,
-    runs: Vec<Run>,
+    runs: Vec<Run<E>>,
     /// The next event of each run that has one.
-    heads: BinaryHeap<Reverse<Head>>,
+    heads: BinaryHeap<Reverse<Head<E>>>,
 }
 
 /// The next event of a run: in this order, all events are.
 #[derive(Debug, PartialEq, Eq)]
-struct Head {
-    event: Numbered,
+struct Head<E> {
+    event: E,
     run: usize,
 }
 
-impl Ord for Head {
+impl<E: Sorted> Ord for Head<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.event.key().cmp(&other.event.key())
     }
 }
 
-impl PartialOrd for Head {
+impl<E: Sorted> PartialOrd for Head<E> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -150,8 +176,8 @@ impl PartialOrd for Head {
 
 /// A run, of which some events have been read.
 #[derive(Debug)]
-struct Run {
-    read: vec::IntoIter<Numbered>,
+struct Run<E> {
+    read: vec::IntoIter<E>,
     /// Where in the file the others are, in events.
     next: u64,
     left: usize,
@@ -159,7 +185,7 @@ struct Run {
     at_once: usize,
 }
 
-impl Merge {
+impl<E: Sorted> Merge<E> {
     /// Reads runs of these lengths, through memory for so many events.
     fn new(file: File, lengths: &[usize], most: usize) -> io::Result<Self> {
         let at_once = (most / lengths.len().max(1)).clamp(1, 1 << 16);
@@ -169,7 +195,7 @@ impl Merge {
             next += left as u64;
             run
         };
-        let runs: Vec<Run> = lengths.iter().map(run).collect();
+        let runs: Vec<Run<E>> = lengths.iter().map(run).collect();
         let mut merge = Self { file, heads: BinaryHeap::with_capacity(runs.len()), runs };
         for run in 0..merge.runs.len() {
             if let Some(event) = merge.runs[run].next(&mut merge.file)? {
@@ -179,7 +205,7 @@ impl Merge {
         Ok(merge)
     }
 
-    fn next(&mut self) -> io::Result<Option<Numbered>> {
+    fn next(&mut self) -> io::Result<Option<E>> {
         let Some(mut first) = self.heads.peek_mut() else { return Ok(None) };
         let Reverse(Head { event, run }) = &mut *first;
         let smallest = *event;
@@ -194,12 +220,12 @@ impl Merge {
     }
 }
 
-impl Run {
-    fn next(&mut self, file: &mut File) -> io::Result<Option<Numbered>> {
+impl<E: Sorted> Run<E> {
+    fn next(&mut self, file: &mut File) -> io::Result<Option<E>> {
         if self.read.len() == 0 && self.left > 0 {
             let count = self.left.min(self.at_once);
-            let mut events = vec![Numbered::zeroed(); count];
-            file.seek(SeekFrom::Start(self.next * size_of::<Numbered>() as u64))?;
+            let mut events = vec![E::zeroed(); count];
+            file.seek(SeekFrom::Start(self.next * size_of::<E>() as u64))?;
             file.read_exact(bytemuck::cast_slice_mut(&mut events))?;
             (self.next, self.left) = (self.next + count as u64, self.left - count);
             self.read = events.into_iter();
@@ -226,7 +252,7 @@ mod tests {
                 .zip(0..)
                 .map(|((person, time, state), order)| Numbered { time, order, person, state })
                 .collect();
-            let mut sorter = Sorter::new(fits * size_of::<Numbered>());
+            let mut sorter: Sorter<Numbered> = Sorter::new(fits * size_of::<Numbered>());
             for &event in &events {
                 sorter.push(event).unwrap();
             }

@@ -37,6 +37,10 @@ pub struct Summary {
     pub walks_cut: u64,
     /// States that were cut from them.
     pub states_cut: u64,
+    /// Positions that did not fit those around them.
+    pub outliers: u64,
+    /// Positions on no street.
+    pub off_the_map: u64,
     /// Whether events had to wait in a temporary file.
     pub spilled: bool,
 }

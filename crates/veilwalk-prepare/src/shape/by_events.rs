@@ -63,7 +63,11 @@ impl ByEvents {
         Ok(())
     }
 
-    fn give_walk<E>(
+    pub(super) fn last_state(&self) -> Option<StateId> {
+        self.states.last().copied()
+    }
+
+    pub(super) fn give_walk<E>(
         &mut self,
         summary: &mut Summary,
         give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,

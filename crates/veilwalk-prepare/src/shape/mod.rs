@@ -59,6 +59,26 @@ impl Shaper {
         }
     }
 
+    /// That nobody knows how the person got to the next event: without a clock, a walk ends here.
+    pub(crate) fn interrupt<E>(
+        &mut self,
+        summary: &mut Summary,
+        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Events(shaper) => shaper.give_walk(summary, give),
+            Self::Clock(_) => Ok(()),
+        }
+    }
+
+    /// Without a clock, the last state of the walk that is under way.
+    pub(crate) fn last_state(&self) -> Option<StateId> {
+        match self {
+            Self::Events(shaper) => shaper.last_state(),
+            Self::Clock(_) => None,
+        }
+    }
+
     /// That the person has no more events.
     pub(crate) fn person_over<E>(
         &mut self,
