@@ -9,18 +9,25 @@
 //! - [`Walks`]: walks as numbers of states;
 //! - [`Yardstick`]: what is measured, made of the public chain and the real walks;
 //! - [`Statistics`]: what is known of some walks, or estimated;
+//! - [`PlainCounts`]: counts with noise, at the price of the release, to compare with;
 //! - [`Measure`]: a figure, with its formula in [`metrics`];
 //! - [`score`](score()): all figures of some candidates and of the chain alone, with their chance.
 //!
 //! Everything here reads real walks, and nothing of it is protected.
 
+mod answer;
+mod estimate;
 pub mod metrics;
+mod plain_counts;
 mod queries;
 mod score;
 mod shares;
 mod statistics;
 mod walks;
 
+pub use answer::{as_json, verdict};
+pub use estimate::{NotAnEstimate, read_estimate};
+pub use plain_counts::PlainCounts;
 pub use queries::Queries;
 pub use score::{Against, Candidate, Figure, Score, ScoreOptions, Scored, score};
 pub use shares::Shares;

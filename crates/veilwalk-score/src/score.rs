@@ -8,6 +8,7 @@ use veilwalk::analysis::{Origin, OwnWalks};
 use veilwalk::internal::random::{Randomness, uniform_below};
 use veilwalk::{Chain, Source};
 
+use crate::plain_counts::PlainCounts;
 use crate::statistics::{Measure, Statistics, Yardstick};
 use crate::walks::Walks;
 
@@ -20,6 +21,8 @@ pub enum Candidate<'a> {
     Walks(&'a Walks),
     /// Figures without walks.
     Estimate(&'a Statistics),
+    /// Noisy counts of the real walks.
+    Counts(PlainCounts),
 }
 
 /// How much is simulated.
@@ -103,7 +106,7 @@ pub fn score(
         .collect();
     let mut scored = Vec::new();
     for (name, candidate) in candidates {
-        let boot = Bootstrap { yard: &yard, real, candidate, options };
+        let boot = Bootstrap { chain, yard: &yard, real, candidate, options };
         let figures = boot.figures(&true_statistics, &mut randomness, stop)?;
         let judged = figures.into_iter().map(|figure| (figure, against(figure, &chain_alone)));
         scored.push(Scored { name: name.clone(), figures: judged.collect() });
@@ -124,6 +127,7 @@ fn chain_walks(chain: &Chain, real: &Walks, randomness: &mut Randomness, round: 
 }
 
 struct Bootstrap<'a> {
+    chain: &'a Chain,
     yard: &'a Yardstick,
     real: &'a Walks,
     candidate: &'a Candidate<'a>,
@@ -139,8 +143,12 @@ impl Bootstrap<'_> {
     ) -> Option<Vec<Figure>> {
         let drawn = |walks: &Walks, weights: &[u32]| self.yard.statistics(walks, Some(weights));
         let whole = match self.candidate {
-            Candidate::Paired(walks) | Candidate::Walks(walks) => self.yard.statistics(walks, None),
-            Candidate::Estimate(statistics) => (*statistics).clone(),
+            Candidate::Paired(walks) | Candidate::Walks(walks) => {
+                Some(self.yard.statistics(walks, None))
+            }
+            Candidate::Estimate(statistics) => Some((*statistics).clone()),
+            // Every draw is another one.
+            Candidate::Counts(_) => None,
         };
         let mut again = Vec::new();
         for round in 0..self.options.repetitions {
@@ -159,13 +167,23 @@ impl Bootstrap<'_> {
                 Candidate::Paired(walks) => drawn(walks, &own),
                 Candidate::Walks(walks) => drawn(walks, &weights(walks.len())),
                 Candidate::Estimate(statistics) => (*statistics).clone(),
+                Candidate::Counts(counts) => {
+                    let size = (self.real.len(), self.real.states());
+                    let noisy = counts.drawn(self.chain, true_statistics, size, words);
+                    again.push((true_statistics.clone(), noisy));
+                    continue;
+                }
             };
             again.push((drawn(self.real, &own), other));
         }
         let figure = |measure| {
-            let value = self.yard.figure(measure, true_statistics, &whole)?;
             let again = again.iter().filter_map(|(p, q)| self.yard.figure(measure, p, q));
-            let (_, deviation) = spread(&again.collect::<Vec<_>>());
+            let again: Vec<f64> = again.collect();
+            let (mean, deviation) = spread(&again);
+            let value = match &whole {
+                Some(whole) => self.yard.figure(measure, true_statistics, whole)?,
+                None => (!again.is_empty()).then_some(mean)?,
+            };
             Some(Figure { measure, value, deviation })
         };
         Some(Measure::ALL.into_iter().filter_map(figure).collect())

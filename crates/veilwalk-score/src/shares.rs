@@ -30,6 +30,13 @@ impl Shares {
         )
     }
 
+    /// The share of a key.
+    #[must_use]
+    pub fn of(&self, key: u128) -> f64 {
+        let place = self.0.binary_search_by_key(&key, |&(key, _)| key);
+        place.map_or(0.0, |place| self.0[place].1)
+    }
+
     /// Whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
