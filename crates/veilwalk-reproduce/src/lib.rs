@@ -28,6 +28,7 @@ mod plan;
 mod results;
 mod roads;
 mod store;
+mod street_map;
 mod subject;
 mod wikispeedia;
 
@@ -52,6 +53,8 @@ pub struct Evaluation {
     pub wikispeedia: Option<PathBuf>,
     /// A road network: a file of walks.
     pub roads: Option<PathBuf>,
+    /// A map of OpenStreetMap, whose streets are a road network.
+    pub map: Option<PathBuf>,
     /// The folder for the page, the CSV files and the finished stages.
     pub folder: PathBuf,
 }
@@ -92,6 +95,11 @@ impl Evaluation {
             Subject::roads(chain, ground, &name(&file))
         });
         let roads = roads.transpose()?;
+        let map = self.map.as_deref().map(|path| -> Result<Subject> {
+            let (chain, ground) = street_map::read(path)?;
+            Subject::street_map(chain, ground, &name(path))
+        });
+        let map = map.transpose()?;
         let wikispeedia = self.wikispeedia.as_deref().map(|path| -> Result<Subject> {
             let (chain, ground, file) = wikispeedia::read(path, host)?;
             Subject::wikispeedia(chain, ground, &name(&file))
@@ -100,7 +108,8 @@ impl Evaluation {
         std::fs::create_dir_all(&self.folder)
             .with_context(|| format!("cannot make the folder {}", self.folder.display()))?;
         let store = Store::new(self.stages());
-        let subjects = [Some(Subject::credit()?), Some(Subject::downtown()?), roads, wikispeedia];
+        let subjects =
+            [Some(Subject::credit()?), Some(Subject::downtown()?), map, roads, wikispeedia];
         let subjects = subjects.into_iter().flatten();
         let chains = subjects.map(|subject| Results::new(subject, &store, host));
         let chains = chains.collect::<Result<Vec<_>>>()?;

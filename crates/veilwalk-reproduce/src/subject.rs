@@ -84,6 +84,22 @@ impl Subject {
         Ok(subject)
     }
 
+    pub(crate) fn street_map(chain: Chain, ground: Ground, source: &str) -> Result<Self> {
+        let model = Arc::new(Model::new(chain)?);
+        let from = most_visited(&model)?;
+        let mut subject = Self::new("streets", "Street network", model, from);
+        subject.about = format!(
+            "A real street network in place of that of Gainesville, whose data are not public: the streets of the \
+             map `{source}` by car, each in one direction, with larger roads more likely. Walks start at {}, the \
+             street that is visited most. Map data © OpenStreetMap contributors, ODbL.",
+            subject.label(from)
+        );
+        subject.more_epsilons = &["2"];
+        subject.map_epsilons = &["1", "2", "5"];
+        subject.ground = Some(ground);
+        Ok(subject)
+    }
+
     pub(crate) fn wikispeedia(chain: Chain, ground: Option<Ground>, source: &str) -> Result<Self> {
         let model = Arc::new(Model::new(chain)?);
         let from = most_visited(&model)?;

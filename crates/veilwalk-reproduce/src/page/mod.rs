@@ -492,8 +492,8 @@ fn made(chains: &[Results]) -> Section {
     let files = FILES.iter().map(|(name, what)| format!("[{name}]({name}): {what}"));
     let chosen: Vec<&str> = chains.iter().map(|c| c.subject.key).collect();
     let missing = match chains.len() {
-        n if n < 4 => {
-            " More can be had with `--wikispeedia PATH` and `--roads PATH`; `veilwalk reproduce \
+        n if n < 5 => {
+            " More can be had with `--map PATH`, `--wikispeedia PATH` and `--roads PATH`; `veilwalk reproduce \
              --help` says what they are."
         }
         _ => "",
