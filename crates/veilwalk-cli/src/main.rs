@@ -2,6 +2,7 @@
 
 mod args;
 mod command;
+mod estimated;
 mod open_models;
 mod own_walks;
 mod progress;
@@ -9,10 +10,14 @@ mod real_walks;
 mod released;
 mod remedy;
 mod terminal;
+mod units;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+
+use self::command::serve::Configured;
 
 /// What holds for all subcommands.
 const RULES: &str = "\
@@ -49,11 +54,12 @@ enum Command {
     Kernel(command::kernel::Args),
     Tune(command::tune::Args),
     Privatize(command::privatize::Args),
-    Serve(command::serve::Args),
+    Serve(Box<command::serve::Args>),
     Verify(command::verify::Args),
     Refine(command::refine::Args),
     Estimate(command::estimate::Args),
     Score(command::score::Args),
+    Map(Box<command::map::Args>),
     Attack(command::attack::Args),
     Audit(command::audit::Args),
     Reproduce(command::reproduce::Args),
@@ -62,7 +68,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| terminal::usage(&error));
+    let cli = match parsed() {
+        Ok(cli) => cli,
+        Err(error) => return finish(Err(error)),
+    };
     veilwalk::error::word_remedies(remedy::as_flag);
     progress::listen();
     let outcome = match cli.command {
@@ -80,6 +89,7 @@ fn main() -> ExitCode {
         Command::Refine(args) => command::refine::run(&args),
         Command::Estimate(args) => command::estimate::run(&args),
         Command::Score(args) => command::score::run(&args),
+        Command::Map(args) => command::map::run(&args),
         Command::Attack(args) => command::attack::run(&args),
         Command::Audit(args) => return finish(command::audit::run(&args)),
         Command::Reproduce(args) => command::reproduce::run(&args),
@@ -88,10 +98,32 @@ fn main() -> ExitCode {
     finish(outcome.map(|()| ExitCode::SUCCESS))
 }
 
+/// The command line, with what a configuration file adds to it.
+fn parsed() -> anyhow::Result<Cli> {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let command = Cli::command();
+    let serve = command.find_subcommand("serve");
+    let configured = match (args.get(1), serve) {
+        (Some(name), Some(serve)) if name == "serve" => Configured::read(serve, args)?,
+        _ => return Ok(Cli::try_parse_from(args).unwrap_or_else(|error| terminal::usage(&error))),
+    };
+    let cli = Cli::try_parse_from(&configured.args);
+    Ok(cli.unwrap_or_else(|error| {
+        if let Some(places) = configured.blame(&error.to_string()) {
+            terminal::note(places);
+        }
+        terminal::usage(&error)
+    }))
+}
+
 /// The exit status, and what went wrong on standard error.
 fn finish(outcome: anyhow::Result<ExitCode>) -> ExitCode {
     match outcome {
         Ok(status) => status,
+        Err(error) if error.is::<terminal::OutputClosed>() => {
+            terminal::error(&error);
+            ExitCode::from(terminal::OutputClosed::STATUS)
+        }
         // Whoever reads from us has seen enough, as `head` does.
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(_) if progress::stop_requested() => {

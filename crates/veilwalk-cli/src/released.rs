@@ -2,24 +2,60 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use veilwalk::Model;
 use veilwalk::inference::Inference;
 use veilwalk_io::{Manifest, Released, VerifyError, read_released};
 
-use crate::args::{Input, counted};
+use crate::args::{Input, counted, is_standard_output, quoted};
 use crate::{progress, terminal};
 
 /// Reads a release and its manifest.
 pub(crate) fn read(release: &Path, model: &Arc<Model>) -> Result<Released> {
+    refuse_pipe(release)?;
+    let began = Instant::now();
     let read = progress::with_stages(|watch| read_released(release, model, watch));
     if progress::stop_requested() {
         return Err(progress::stopped());
     }
     let read = read.map_err(in_flags)?;
     tell_manifest(release, &read.manifest);
+    if began.elapsed() > LONG && read.mechanism.certificate().is_some() {
+        tell_compiling(&read.manifest);
+    }
     Ok(read)
+}
+
+/// From here on it is said how it can be quicker.
+const LONG: Duration = Duration::from_secs(10);
+
+/// How the scales need not be found again.
+fn tell_compiling(manifest: &Manifest) {
+    let promise = &manifest.promise;
+    let unit = match (&promise.radius_nats, promise.substitutions) {
+        (Some(radius), _) => format!("--radius {radius}"),
+        (None, Some(count)) => format!("--substitutions {count}"),
+        (None, None) => return,
+    };
+    terminal::note(format!(
+        "most of the time went into finding the scales of the mechanism again. To have them at once, compile them with \
+         the chain (`veilwalk chain compile CHAIN --mechanism {} --epsilon {} {unit} -o MODEL`), and give --chain MODEL",
+        quoted(&manifest.mechanism.name),
+        promise.epsilon,
+    ));
+}
+
+/// A release is not read from standard input: its manifest is the file beside it.
+pub(crate) fn refuse_pipe(release: &Path) -> Result<()> {
+    if is_standard_output(release) {
+        bail!(
+            "a release is not read from standard input, since its manifest is the file beside it; name the file \
+             that `veilwalk privatize -o` wrote"
+        );
+    }
+    Ok(())
 }
 
 /// What whoever relies on a release has to know of it.

@@ -3,6 +3,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::adapter::strip_str;
 use anstyle::{AnsiColor, Style};
@@ -14,6 +15,8 @@ use veilwalk_io::{WriteError, WriteErrorKind};
 use crate::open_models;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+static LOG_AS_JSON: AtomicBool = AtomicBool::new(false);
+
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Prints a result, if the models it was computed from are still what they were.
@@ -26,7 +29,7 @@ pub(crate) fn print(text: impl Display) -> Result<()> {
 
 /// Says what went wrong.
 pub(crate) fn error(error: &anyhow::Error) {
-    say(format!("{ERROR}error{ERROR:#}: {error:#}"));
+    log("error", ERROR, format!("{error:#}"));
 }
 
 /// Says that the program was stopped, over the `^C` that a terminal shows.
@@ -39,12 +42,33 @@ pub(crate) fn stopped(error: &anyhow::Error) {
 
 /// Says what the user should know before relying on the result.
 pub(crate) fn warning(message: impl Display) {
-    say(format!("{WARNING}warning{WARNING:#}: {message}"));
+    log("warning", WARNING, message);
 }
 
 /// Says what was done.
 pub(crate) fn note(message: impl Display) {
-    say(message.to_string());
+    match LOG_AS_JSON.load(Ordering::Relaxed) {
+        true => say_json("note", &message.to_string()),
+        false => say(message.to_string()),
+    }
+}
+
+/// From here on every message is an object on a line of its own.
+pub(crate) fn log_as_json() {
+    LOG_AS_JSON.store(true, Ordering::Relaxed);
+}
+
+fn log(level: &str, style: Style, message: impl Display) {
+    match LOG_AS_JSON.load(Ordering::Relaxed) {
+        true => say_json(level, &message.to_string()),
+        false => say(format!("{style}{level}{style:#}: {message}")),
+    }
+}
+
+fn say_json(level: &str, message: &str) {
+    let time = format!("{:.3}", jiff::Timestamp::now());
+    let message = strip_str(message).to_string();
+    eprintln!("{}", serde_json::json!({ "time": time, "level": level, "message": message }));
 }
 
 /// Says what is wrong with the flags, or prints the help that was asked for, and ends the program.
@@ -97,6 +121,23 @@ fn filled(text: &str, width: usize) -> String {
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
+
+/// The reader of a stream has gone. What was written before is released.
+#[derive(Debug)]
+pub(crate) struct OutputClosed;
+
+impl OutputClosed {
+    /// The status of a program that writes into a closed pipe, as shells have it.
+    pub(crate) const STATUS: u8 = 141;
+}
+
+impl Display for OutputClosed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("whoever read this stream has gone; the rows that were written are released")
+    }
+}
+
+impl std::error::Error for OutputClosed {}
 
 /// Whether an error is only that the reader of a pipe has gone.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -348,8 +348,10 @@ fn observations_that_do_not_fit() {
         let flags = format!("--epsilon 1 --radius 3.5 {flags}");
         mechanism_refused(&flags.split(' ').collect::<Vec<_>>(), words);
     };
-    for no_observation in ["--mechanism cell --lag 2", "--mechanism sharp --track states"] {
-        refused(no_observation, &["--lag", "releases what it draws", "`tight` or `believed`"]);
+    for (no_observation, flag) in
+        [("--mechanism cell --lag 2", "--lag"), ("--mechanism sharp --track states", "--track")]
+    {
+        refused(no_observation, &[flag, "releases what it draws", "`tight` or `believed`"]);
     }
     for no_weights in ["--candidates moves --weights even", "--mechanism believed --weights tight"]
     {

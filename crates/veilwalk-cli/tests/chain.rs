@@ -15,6 +15,38 @@ fn close(value: &serde_json::Value, expected: f64, tolerance: f64) {
     assert!((value - expected).abs() < tolerance, "{value} is not {expected}");
 }
 
+/// A map and nothing else, from any file that has moves, or from a list of states.
+#[test]
+fn an_even_chain_is_made_of_a_map() {
+    let folder = Folder::with("streets.csv", "from,to\na,b\nb,a\nb,b\n");
+    folder.run(["chain", "generate", "even", "--edges", "streets.csv", "-o", "even.csv"]).success();
+    let even = folder.read("even.csv");
+    assert!(
+        even.contains("a,b,1.0\n") && even.contains("b,a,0.5\n") && even.contains("b,b,0.5\n"),
+        "{even}"
+    );
+    // Numbers of a chain mean nothing.
+    folder.run(["chain", "generate", "even", "--edges", "credit", "-o", "credit.csv"]).success();
+    let rows = folder.read("credit.csv");
+    let of_b = rows.lines().filter(|row| row.starts_with("B,")).map(|row| row.rsplit(',').next());
+    let shares: std::collections::BTreeSet<_> = of_b.collect();
+    assert_eq!(shares.len(), 1, "{rows}");
+    folder.write("states.csv", "state\nx\ny\nz\n");
+    folder.run(["chain", "generate", "even", "--states", "states.csv", "-o", "all.csv"]).success();
+    assert_eq!(folder.read("all.csv").lines().count(), 1 + 9);
+    folder.refuses(["chain", "generate", "even", "-o", "x.csv"], &["--edges", "--states"]);
+    folder.refuses(["chain", "generate", "even", "--states", "no.csv", "-o", "x.csv"], &["no.csv"]);
+    // What is guessed on it is less than what is guessed of real walks.
+    let promise = ["--epsilon", "4", "--substitutions", "1"];
+    let said = |chain: &str| {
+        let line = common::both(&["guarantee", "--chain", chain], &promise);
+        stdout(&folder.run(line).success())
+    };
+    let words = "learn from many releases";
+    assert!(said("all.csv").replace(['\n', ' '], "").contains(&words.replace(' ', "")));
+    assert!(!said("credit").replace(['\n', ' '], "").contains(&words.replace(' ', "")));
+}
+
 #[test]
 fn the_figures_of_the_credit_chain() {
     let answer = json(&veilwalk(words("chain check credit --format json")).success());

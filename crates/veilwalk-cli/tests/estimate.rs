@@ -42,7 +42,7 @@ fn sum(list: &Value) -> f64 {
 }
 
 #[test]
-fn an_estimate_is_near_the_real_walks_and_is_scored_as_it_is() {
+fn slow_an_estimate_is_near_the_real_walks_and_is_scored_as_it_is() {
     let folder = folder();
     let line =
         "estimate cell.csv tight.parquet --chain credit --what od --replicates 20 --format json";
@@ -85,7 +85,7 @@ fn an_estimate_is_near_the_real_walks_and_is_scored_as_it_is() {
 }
 
 #[test]
-fn tables_have_the_most_frequent_entries() {
+fn slow_tables_have_the_most_frequent_entries() {
     let folder = folder();
     let run = |more: &str| {
         folder
@@ -283,7 +283,7 @@ fn most_frequent(moves: &Moves) -> Vec<(StateId, StateId)> {
 
 /// Without a public chain: one round of releases under a chain that knows nothing gives a good one.
 #[test]
-fn what_a_log_of_cases_does_is_learned_from_its_release_alone() {
+fn slow_what_a_log_of_cases_does_is_learned_from_its_release_alone() {
     let Some(cases) = cases() else { return };
     let mut labels: Vec<String> = cases.iter().flatten().cloned().collect();
     labels.sort();

@@ -246,7 +246,7 @@ fn every_person_is_charged_before_the_chain_is_there() {
     assert_eq!(person["releases"].as_array().unwrap().len(), 3);
     let over = with("--ledger l.db --budget 5.9");
     let before = folder.read("chain.csv");
-    folder.refuses(&over, &["p0", "5.9"]);
+    folder.refuses(&over, &["p0", "5.9", "no chain was fitted", "the walks of such people"]);
     assert_eq!(folder.read("chain.csv"), before);
     folder.run(with("--ledger l.db --budget 6")).success();
     assert_eq!(shown("p7")["spent"]["p7"]["exact"], "6");
@@ -267,5 +267,12 @@ fn a_repeated_run_is_free_and_other_rows_under_its_id_are_refused() {
     let less: String =
         folder.read("walks.csv").lines().take(100).map(|l| format!("{l}\n")).collect();
     folder.write("walks.csv", less);
-    folder.refuses(with(id), &["0123456789abcdef0123456789abcdef", "the real states or the key"]);
+    folder.refuses(
+        with(id),
+        &[
+            "0123456789abcdef0123456789abcdef",
+            "the rows or the key are others",
+            "No chain was fitted",
+        ],
+    );
 }

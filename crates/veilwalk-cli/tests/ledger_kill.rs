@@ -62,7 +62,7 @@ fn kill(child: &mut Child) -> bool {
 }
 
 #[test]
-fn a_file_that_is_there_was_charged() {
+fn slow_a_file_that_is_there_was_charged() {
     let mut text = String::from("trajectory,state\n");
     for row in 0..20_000 {
         text += &format!("walk{},Baa\n", row % 5);
@@ -118,7 +118,7 @@ const ROUNDS: u32 = 250;
 const SHORT: Duration = Duration::from_millis(200);
 
 #[test]
-fn a_walk_seen_in_a_stream_was_charged() {
+fn slow_a_walk_seen_in_a_stream_was_charged() {
     let folder = Folder::new();
     let mut text = String::from("trajectory,state\n");
     for row in 0..2000 {

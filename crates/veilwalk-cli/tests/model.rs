@@ -127,6 +127,35 @@ fn a_grid_is_made_read_back_and_the_same_each_time() {
     folder.refuses(both(&["chain", "generate", "grid"], &huge), &["more than 67108864 states"]);
 }
 
+#[test]
+fn a_grid_on_the_ground_has_lengths_and_places() {
+    let folder = Folder::new();
+    let grid = ["chain", "generate", "grid", "--width", "4"];
+    let on_the_ground =
+        ["--height", "3", "--spacing", "0.1km", "--places", "places.csv", "-o", "grid.csv"];
+    folder.run(both(&grid, &on_the_ground)).success();
+    assert!(folder.read("grid.csv").starts_with("from,to,probability,length\n"));
+    assert_eq!(folder.read("places.csv").lines().count(), 1 + 12);
+    let check = ["chain", "check", "--places", "places.csv", "--format", "json", "grid.csv"];
+    let hash = |args: &[&str]| json(&folder.run(args).success())["hash"].clone();
+    let with = hash(&check);
+    assert_ne!(with, hash(&["chain", "check", "--format", "json", "grid.csv"]), "places are seen");
+    let longer = ["--height", "3", "--spacing", "101m", "--places", "p.csv", "-o", "g.csv"];
+    folder.run(both(&grid, &longer)).success();
+    assert_ne!(with, hash(&["chain", "check", "--places", "p.csv", "--format", "json", "g.csv"]));
+    for (more, words) in [
+        (&["--spacing", "100m"][..], "--places"),
+        (&["--places", "x.csv"], "--spacing"),
+        (&["--spacing", "far", "--places", "x.csv"], "such as 100m"),
+        (&["--spacing", "0", "--places", "x.csv"], "longer than nothing"),
+        (&["--spacing", "4000km", "--places", "x.csv", "--height", "9"], "fit on the earth"),
+        (&["--spacing", "1m", "--places", "x.csv"], "x.csv: the chain goes there"),
+    ] {
+        let height = if more.contains(&"--height") { &[][..] } else { &["--height", "3"] };
+        folder.refuses(both(&grid, &[more, height, &["-o", "x.csv"]].concat()), &[words]);
+    }
+}
+
 /// Beyond 16,384 states there is no table: releases and what is said of them work all the same.
 #[test]
 fn a_large_chain_works_without_a_table() {

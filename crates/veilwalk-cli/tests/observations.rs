@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, both, json, stderr, stdout};
+use common::{CELL, Folder, both, json, stderr, stdout};
 use serde_json::Value;
 
 const MANIFEST: &str = "out.csv.manifest.json";
@@ -36,6 +36,20 @@ fn forge(folder: &Folder, text: &str) {
 }
 
 const VERIFY: [&str; 4] = ["verify", "out.csv", "--chain", "credit"];
+
+/// What does not go with moves is called by the flag that asked for it.
+#[test]
+fn a_flag_that_nobody_gave_is_not_named() {
+    for (flag, value, others) in [
+        ("--lag", "2", ["--track", "--typicality"]),
+        ("--track", "states", ["--lag", "--typicality"]),
+        ("--typicality", "0.1", ["--track", "--lag"]),
+    ] {
+        let line = ["kernel", "--previous", "B", "--real", "B", flag, value];
+        let message = Folder::new().refuses(both(&line, &CELL), &[flag, "releases what it draws"]);
+        assert!(!others.iter().any(|other| message.contains(other)), "{message}");
+    }
+}
 
 #[test]
 fn every_start_and_lag_and_format_verifies() {

@@ -55,6 +55,56 @@ fn warned(message: &str) -> bool {
     warnings.any(|line| !line.contains("fewer than 95 %"))
 }
 
+/// Rows are released as they stand, so rows that say they stand otherwise are refused.
+#[test]
+fn rows_in_another_order_than_their_steps_are_refused() {
+    let release = |more: &str| {
+        let line =
+            "privatize w.csv --chain credit --epsilon 1 --radius 3.5 --mechanism cell -o out.csv";
+        format!("{line} {more}").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let folder = Folder::with("w.csv", "trajectory,step,state\na,1,B\nb,0,B\na,0,Caa\nb,1,B\n");
+    folder.refuses(
+        release(""),
+        &[
+            "w.csv, line 4",
+            "\"a\" has step 0 after 1",
+            "sort the file by trajectory and step",
+            "--step-column none",
+        ],
+    );
+    folder.run(release("--step-column none")).success();
+    std::fs::remove_file(folder.path("out.csv")).unwrap();
+    folder.write("w.csv", "trajectory,step,state\na,1,B\nb,7,B\na,1,Caa\n");
+    folder.refuses(release(""), &["line 4", "has step 1 a second time"]);
+    folder.write("w.csv", "trajectory,hour,state\na,2,B\nb,0.5,B\na,10,Caa\nb,2,B\n");
+    folder.run(release("--step-column hour")).success();
+    folder.refuses(
+        release("--step-column day"),
+        &["\"day\"", "--step-column", "trajectory, hour, state"],
+    );
+    folder.write("w.csv", "trajectory,step,state\na,monday,B\na,tuesday,Caa\n");
+    let said = stderr(&folder.run(release("")).success());
+    assert!(said.contains("line 2: the step \"monday\" is no number"), "{said}");
+    folder.refuses(release("--step-column step"), &["no number", "--step-column none"]);
+    folder.refuses(release("--step-column step --stream"), &["--step-column", "no --stream"]);
+}
+
+/// Nothing is said of a release that there will not be, and what is printed has no manifest.
+#[test]
+fn a_refusal_stands_alone() {
+    let folder = Folder::with("w.csv", "trajectory,state\na,B\n");
+    let promise = ["--chain", "credit", "--epsilon", "1", "--radius", "3.5", "--seed", "1"];
+    for more in [&["privatize", "no.csv"][..], &["privatize", "w.csv", "--keep", "observed"]] {
+        let message = folder.refuses(both(more, &promise), &[]);
+        assert!(!message.contains("release id") && !message.contains("NOT"), "{message}");
+    }
+    let run = folder.run(both(&["privatize", "w.csv"], &promise)).success();
+    assert!(stderr(&run).contains("printed without a manifest"), "{}", stderr(&run));
+    let run = folder.run(both(&["privatize", "w.csv", "-o", "out.csv"], &promise)).success();
+    assert!(!stderr(&run).contains("without a manifest"), "{}", stderr(&run));
+}
+
 #[test]
 fn a_row_is_answered_by_a_row_and_other_columns_stay() {
     let folder = Folder::with("walks.csv", WALKS);
@@ -410,45 +460,29 @@ fn a_stream_of_objects_is_answered_by_objects() {
     }
     live.say("{\"trajectory\":\"a\",\"state\":\"Zzz\"}");
     let (rest, message, status) = live.end();
-    assert_eq!((rest.len(), status), (0, Some(2)));
-    assert!(message.contains("standard input, line 4: \"Zzz\""), "{message}");
-}
-
-#[test]
-fn a_file_appears_only_when_it_is_complete() {
-    let folder = Folder::new();
-    let output = folder.path("out.csv");
-    let mut live = Live::start(&["privatize", "-", "-o", output.to_str().unwrap(), "--stream"]);
-    live.say("trajectory,state");
-    for _ in 0..1000 {
-        live.say("a,Baa");
-    }
-    // Once there is a temporary file, there is still none of the final name.
-    let mut waited = Duration::ZERO;
-    while folder.files().is_empty() && waited < Duration::from_secs(30) {
-        std::thread::sleep(Duration::from_millis(20));
-        waited += Duration::from_millis(20);
-    }
-    assert!(!folder.files().is_empty() && !output.exists(), "{:?}", folder.files().keys());
-    let (_, message, status) = live.end();
-    assert_eq!(status, Some(0), "{message}");
-    assert_eq!(folder.files().keys().collect::<Vec<_>>(), ["out.csv", "out.csv.manifest.json"]);
-    assert_eq!(folder.read("out.csv").lines().count(), 1001);
+    assert_eq!((rest.len(), status), (1, Some(0)), "{message}");
+    assert_eq!(rest[0], "{\"error\":\"unknown-state\",\"line\":4}");
+    assert!(
+        message.contains("1 line answered with an error") && !message.contains("Zzz"),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = Folder::with("walks.csv", WALKS.to_owned() + &"north,2020,Ba\n".repeat(50_000));
-    for args in [&["privatize", "walks.csv"][..], &["privatize", "walks.csv", "--stream"]] {
-        let mut command = Command::new(VEILWALK);
-        command.current_dir(folder.root()).args(both(args, &CELL)).stdout(Stdio::piped());
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert_eq!(lines.next().unwrap().unwrap(), "trajectory,step,state");
-        drop(lines);
-        let done = child.wait_with_output().unwrap();
-        let message = String::from_utf8(done.stderr).unwrap();
-        assert_eq!(done.status.code(), Some(0), "{message}");
-        assert!(!message.contains("error") && !message.contains("panicked"), "{message}");
-    }
+    // For a stream it is one: stream.rs.
+    let mut command = Command::new(VEILWALK);
+    command
+        .current_dir(folder.root())
+        .args(both(&["privatize", "walks.csv"], &CELL))
+        .stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "trajectory,step,state");
+    drop(lines);
+    let done = child.wait_with_output().unwrap();
+    let message = String::from_utf8(done.stderr).unwrap();
+    assert_eq!(done.status.code(), Some(0), "{message}");
+    assert!(!message.contains("error") && !message.contains("panicked"), "{message}");
 }

@@ -190,7 +190,11 @@ fn walks_that_stand_together_end_where_the_next_begins() {
     assert_eq!(names(&["--grouped"]), "aaabb");
     assert_eq!(names(&["--grouped", "--stream"]), "aaabb");
     folder.write("walks.csv", "trajectory,state\na,Baa\nb,B\na,Ba\n");
-    for more in [&[][..], &["--stream"], &["--block", "2"]] {
+    // A stream has written what came before.
+    let args = both(&["privatize", "walks.csv", "--grouped", "--stream"], &CELL);
+    let stream = stderr(&folder.run(args).code(2));
+    assert!(stream.contains("line 4") && stream.contains("\"a\" goes on"), "{stream}");
+    for more in [&[][..], &["--block", "2"]] {
         let args = [&["privatize", "walks.csv", "--grouped", "-o", "o.csv"], more].concat();
         folder.refuses(both(&args, &CELL), &["line 4", "\"a\" goes on", "leave out --grouped"]);
     }

@@ -205,10 +205,10 @@ fn what_cannot_be_refined_is_refused_and_nothing_is_written() {
     };
     refuse("refine no.csv --chain credit -o out.csv", &["no.csv", "no such release"]);
     refuse("refine real.csv --chain credit -o out.csv", &["real.csv", "no manifest"]);
-    refuse("refine cell.csv --chain downtown -o out.csv", &["cell.csv", "hash"]);
+    refuse("refine cell.csv --chain downtown -o out.csv", &["cell.csv", "under the chain"]);
     refuse(
         "refine cell.csv --chain credit --initial B -o out.csv",
-        &["cell.csv", "hash", "--initial"],
+        &["cell.csv", "under the chain", "--initial"],
     );
     folder.refuses(
         words("refine cell.csv --chain credit -o cell.csv"),

@@ -62,7 +62,7 @@ fn close(found: f64, known: f64, relative: f64) {
 }
 
 #[test]
-fn the_credit_chain_has_the_known_figures() {
+fn slow_the_credit_chain_has_the_known_figures() {
     let credit = rows("chains.csv");
     let credit = find(&credit, &[("chain", "credit")]);
     close(number(credit, "diameter_nats"), 23.406648, 1e-6);
@@ -73,7 +73,7 @@ fn the_credit_chain_has_the_known_figures() {
 }
 
 #[test]
-fn guesses_lie_between_the_chain_alone_and_the_truth() {
+fn slow_guesses_lie_between_the_chain_alone_and_the_truth() {
     let rows = rows("guesses.csv");
     for chain in ["credit", "downtown"] {
         for mechanism in ["chen", "paper", "sharp", "cell", "tight"] {
@@ -94,7 +94,7 @@ fn guesses_lie_between_the_chain_alone_and_the_truth() {
 }
 
 #[test]
-fn kernels_are_the_known_ones() {
+fn slow_kernels_are_the_known_ones() {
     let rows = rows("kernels.csv");
     let known = [
         ("paper", [0.002687, 0.008462, 0.032784, 0.090305, 0.861216, 0.004546]),
@@ -110,7 +110,7 @@ fn kernels_are_the_known_ones() {
 }
 
 #[test]
-fn error_probabilities_are_the_known_ones_and_simulation_agrees() {
+fn slow_error_probabilities_are_the_known_ones_and_simulation_agrees() {
     let rows = rows("errors.csv");
     let known = [
         ("paper", [0.079301, 0.0075241, 1.6694e-4, 4.3579e-6]),
@@ -142,7 +142,7 @@ fn error_probabilities_are_the_known_ones_and_simulation_agrees() {
 }
 
 #[test]
-fn entropies_agree_with_simulation_and_lie_in_order() {
+fn slow_entropies_agree_with_simulation_and_lie_in_order() {
     let rows = rows("entropy.csv");
     let mut compared = 0;
     for row in rows.iter().filter(|r| !r["exact"].is_empty() && !r["simulated"].is_empty()) {
@@ -154,7 +154,7 @@ fn entropies_agree_with_simulation_and_lie_in_order() {
 }
 
 #[test]
-fn drift_is_as_known_and_conditions_are_below_it() {
+fn slow_drift_is_as_known_and_conditions_are_below_it() {
     let rows = rows("drift.csv");
     let corrected =
         [("0.5", 28.4), ("1", 37.0), ("2", 61.7), ("3", 80.2), ("5", 85.2), ("10", 86.4)];
@@ -169,7 +169,7 @@ fn drift_is_as_known_and_conditions_are_below_it() {
 }
 
 #[test]
-fn guarantees_are_the_audited_ones() {
+fn slow_guarantees_are_the_audited_ones() {
     let rows = rows("settings.csv");
     let at = |basis: &'static str, mechanism: &'static str, epsilon: &'static str| {
         find(
@@ -209,7 +209,7 @@ fn guarantees_are_the_audited_ones() {
 }
 
 #[test]
-fn every_claim_and_every_difference_has_its_number() {
+fn slow_every_claim_and_every_difference_has_its_number() {
     let claims = rows("claims.csv");
     assert!(claims.len() >= 15);
     for claim in &claims {
@@ -228,7 +228,7 @@ fn every_claim_and_every_difference_has_its_number() {
 }
 
 #[test]
-fn the_sample_table_starts_with_the_real_walk() {
+fn slow_the_sample_table_starts_with_the_real_walk() {
     let rows = rows("sample_table.csv");
     assert_eq!(rows.len(), 1 + 4 * 4);
     let real = find(&rows, &[("mechanism", "real")]);
@@ -249,7 +249,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn a_second_run_keeps_every_stage_and_a_damaged_one_is_made_again() {
+fn slow_a_second_run_keeps_every_stage_and_a_damaged_one_is_made_again() {
     let copy = Folder::new();
     let from = made().join("out");
     let mut all = Vec::new();
@@ -313,7 +313,7 @@ Baltic_Sea\tsubject.Geography.General_Geography
 ";
 
 #[test]
-fn the_archive_as_snap_has_it_is_read_from_end_to_end() {
+fn slow_the_archive_as_snap_has_it_is_read_from_end_to_end() {
     let folder = Folder::new();
     with_stages(&folder);
     fs::create_dir_all(folder.path("snap/wikispeedia_paths-and-graph")).unwrap();
@@ -355,7 +355,7 @@ fn the_archive_as_snap_has_it_is_read_from_end_to_end() {
 }
 
 #[test]
-fn a_claim_that_does_not_agree_says_why() {
+fn slow_a_claim_that_does_not_agree_says_why() {
     for claim in rows("claims.csv") {
         let agrees = claim["agrees"] == "yes";
         assert_eq!(agrees, claim["why"].is_empty(), "{claim:?}");
@@ -364,7 +364,7 @@ fn a_claim_that_does_not_agree_says_why() {
 }
 
 #[test]
-fn chen_is_the_same_on_both_bases() {
+fn slow_chen_is_the_same_on_both_bases() {
     let rows = rows("settings.csv");
     for epsilon in ["1", "3", "5"] {
         let at = |basis| {
@@ -379,7 +379,7 @@ fn chen_is_the_same_on_both_bases() {
 
 #[cfg(unix)]
 #[test]
-fn a_run_that_is_stopped_keeps_what_is_finished() {
+fn slow_a_run_that_is_stopped_keeps_what_is_finished() {
     let folder = Folder::new();
     let mut command = Command::new(VEILWALK);
     command.current_dir(folder.root()).args(["reproduce", "-o", "out"]);
@@ -493,7 +493,7 @@ fn chromium() -> Option<PathBuf> {
 }
 
 #[test]
-fn a_browser_draws_every_figure_without_an_error() {
+fn slow_a_browser_draws_every_figure_without_an_error() {
     let Some(chromium) = chromium() else {
         eprintln!(
             "skipped: there is no chromium; install it (Debian: apt-get install chromium) or name \

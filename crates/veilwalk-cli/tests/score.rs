@@ -46,7 +46,7 @@ fn a_good_release_beats_the_chain_and_a_bad_one_does_not() {
         );
     }
     assert_eq!(good["refined"]["patterns_f1"]["value"], 1.0);
-    assert!(good["verdict"][0].as_str().unwrap().starts_with("the release beats the chain alone"));
+    assert!(good["verdict"][0].as_str().unwrap().starts_with("The release beats the chain alone"));
     let bad = folder.run(words("score real.csv bad.csv --chain credit --format json")).success();
     let bad = json(&bad);
     let value =
@@ -54,10 +54,50 @@ fn a_good_release_beats_the_chain_and_a_bad_one_does_not() {
     assert!(value(&bad, "visits_jsd") > 10.0 * value(&good, "visits_jsd"), "{bad:#}");
     let text = stdout(&folder.run(words("score real.csv bad.csv --chain credit")).success());
     for word in
-        ["chain alone", "release", "visits, divergence", "patterns, F1", "the release beats"]
+        ["chain alone", "release", "visits, divergence", "patterns, F1", "The release beats"]
     {
         assert!(text.contains(word), "no {word:?} in {text}");
     }
+}
+
+/// Files in each other's place, one file twice, and real walks that are called a release.
+#[test]
+fn files_that_stand_in_the_wrong_place_are_noticed() {
+    let folder = folder();
+    folder.refuses(
+        words("score good.csv real.csv --chain credit"),
+        &["good.csv: this is a release", "real.csv has none", "the real walks first"],
+    );
+    folder.refuses(words("score real.csv real.csv --chain credit"), &["the same file twice"]);
+    folder.write("copy.csv", folder.read("real.csv"));
+    let said = stderr(&folder.run(words("score real.csv copy.csv --chain credit")).success());
+    assert!(said.contains("copy.csv: these are the real walks themselves"), "{said}");
+    let said = stderr(&folder.run(words("score bad.csv good.csv --chain credit")).success());
+    assert!(said.contains("bad.csv: this is taken for the real walks"), "{said}");
+}
+
+/// Counts of the real walks at the price of the release stand beside it, where it says what it promised.
+#[test]
+fn laplace_counts_stand_beside_the_release() {
+    let folder = folder();
+    let counts = |release: &str| {
+        let line = format!("score real.csv {release} --chain credit --format json");
+        json(&folder.run(words(&line)).success())["laplace_counts"].clone()
+    };
+    let (good, bad) = (counts("good.csv"), counts("bad.csv"));
+    let value = |counts: &serde_json::Value, key: &str| counts[key]["value"].as_f64().unwrap();
+    for key in ["visits_tv", "moves_tv", "starts_tv", "od_tv"] {
+        assert!(value(&good, key) < value(&bad, key), "{key}: {good} {bad}");
+    }
+    // 300 first states with noise of two entries at a quarter of 8, so about 1 in size each.
+    assert!(value(&good, "starts_tv") < 0.05, "{good}");
+    assert!(good.get("patterns_f1").is_none() && good.get("lengths_jsd").is_none(), "{good}");
+    let text = stdout(&folder.run(words("score real.csv good.csv --chain credit")).success());
+    for word in ["Laplace counts", "The Laplace counts beat the chain alone"] {
+        assert!(text.contains(word), "no {word:?} in {text}");
+    }
+    std::fs::remove_file(folder.path("good.csv.manifest.json")).unwrap();
+    assert!(counts("good.csv").is_null());
 }
 
 #[test]

@@ -91,7 +91,9 @@ impl Server {
             connection,
             "{line} HTTP/1.1\r\n{host}Connection: close\r\nContent-Length: {length}\r\n{kind}{headers}\r\n{body}"
         )?;
-        read_answer(&mut connection)
+        let answer = read_answer(&mut connection)?;
+        check_described(line, &answer);
+        Ok(answer)
     }
 
     fn ask(&self, line: &str, body: &str) -> Answer {
@@ -124,6 +126,84 @@ impl Server {
         assert!(status.success(), "{log}");
         log
     }
+}
+
+const DESCRIPTION: &str = include_str!("../src/command/serve/openapi.json");
+
+/// The path of a request, as the description has it.
+fn described_path(path: &str) -> String {
+    match path.strip_prefix("/v1/walks/") {
+        Some(walk) if walk.ends_with("/steps") => "/v1/walks/{walk}/steps".to_owned(),
+        Some(_) => "/v1/walks/{walk}".to_owned(),
+        None => path.to_owned(),
+    }
+}
+
+/// Every answer of these tests is one that openapi.json describes.
+fn check_described(line: &str, answer: &Answer) {
+    let description: Value = serde_json::from_str(DESCRIPTION).unwrap();
+    let (method, path) = line.split_once(' ').unwrap();
+    let path = &description["paths"][described_path(path)];
+    let Some(method) = path.get(method.to_lowercase()) else {
+        let (status, code) = answer.code();
+        let expected = if path.is_null() { (404, "no-such-path") } else { (405, "method") };
+        return assert_eq!((status, code.as_str()), expected, "{line}");
+    };
+    let response = &method["responses"][answer.status.to_string()];
+    assert!(!response.is_null(), "{line}: status {} is not described", answer.status);
+    if let Some(code) =
+        serde_json::from_str::<Value>(&answer.body).ok().as_ref().and_then(|body| body.get("code"))
+    {
+        let words = response["description"].as_str().unwrap();
+        assert!(
+            words.contains(&format!("`{}`", code.as_str().unwrap())),
+            "{line}: {code} in {words}"
+        );
+    }
+}
+
+#[test]
+fn what_is_described_is_there() {
+    let folder = Folder::new();
+    let server = Server::start(&folder, &[]);
+    let served = server.ask("GET /openapi.json", "");
+    let description: Value = serde_json::from_str(DESCRIPTION).unwrap();
+    assert_eq!((served.status, served.json()), (200, description.clone()));
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        let here = path.replace("{walk}", "a");
+        for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
+            // Each answer is held against the description.
+            let answer = server.ask(&format!("{method} {here}"), "");
+            let described = methods.get(method.to_lowercase()).is_some();
+            assert_eq!(answer.status != 405, described, "{method} {path}");
+            assert!(answer.status != 404 || answer.code().1 != "no-such-path", "{method} {path}");
+        }
+    }
+    // The table for people has the same statuses and words.
+    let page = include_str!("../../../docs/serve.md");
+    for row in page.lines().filter_map(|line| line.strip_prefix("| ")) {
+        let mut cells = row.split(" | ");
+        let (Some(status), Some(codes)) = (cells.next(), cells.next()) else { continue };
+        if status.len() != 3 || status.parse::<u16>().is_err() {
+            continue;
+        }
+        for code in codes.split(", ") {
+            let said = |response: &Value| response["description"].as_str().unwrap().contains(code);
+            let operations = description["paths"].as_object().unwrap().values();
+            let mut responses =
+                operations.flat_map(|methods| methods.as_object().unwrap().values());
+            let general = description["components"]["responses"].as_object().unwrap();
+            let known = responses.any(|method| {
+                method.get("responses").is_some_and(|all| said_in(all, status, &said))
+            }) || general.values().any(said);
+            assert!(known, "{status} {code} is not described");
+        }
+    }
+    server.stop();
+}
+
+fn said_in(responses: &Value, status: &str, said: &impl Fn(&Value) -> bool) -> bool {
+    responses.get(status).is_some_and(said)
 }
 
 fn read_answer(connection: &mut TcpStream) -> std::io::Result<Answer> {
@@ -261,12 +341,8 @@ fn what_cannot_be_served_is_refused_before_anything_is_made() {
         assert!(!folder.path("state").exists(), "{more:?}");
     };
     serve(&["--listen", "0.0.0.0:0"], &["--tokens"]);
-    serve(&["--block", "3"], &["blocks", "one step at a time"]);
     serve(&["--unknown-state", "skip"], &["--unknown-state STATE"]);
     serve(&["--tokens", "nothing"], &["cannot read nothing"]);
-    let tight = ["serve", "--chain", "credit", "--epsilon", "1", "--radius", "3.5"];
-    let tight = both(&tight, &["--mechanism", "tight", "--lag", "2", "--state", "state"]);
-    folder.refuses(tight, &["lag", "answered at once"]);
 }
 
 #[test]
@@ -300,6 +376,79 @@ fn what_was_observed_is_answered_too() {
     assert!(first["observed"].is_string(), "{first}");
     let again = server.step("a", 0, "B").json();
     assert_eq!((&again["observed"], &again["state"]), (&first["observed"], &first["state"]));
+    server.stop();
+}
+
+/// A service with these flags instead of those of a mechanism that draws moves.
+fn with_flags(folder: &Folder, flags: &str) -> Server {
+    let mut command = Command::new(VEILWALK);
+    let flags = format!("serve --chain credit --state s --listen 127.0.0.1:0 {flags}");
+    command.current_dir(folder.root()).args(flags.split(' '));
+    Server::of(command)
+}
+
+/// The numbers of the answers in a list, and whether they were answered before.
+fn numbers(list: &Value) -> Vec<(u64, bool)> {
+    let number =
+        |answer: &Value| (answer["step"].as_u64().unwrap(), answer["replayed"].as_bool().unwrap());
+    list.as_array().unwrap().iter().map(number).collect()
+}
+
+#[test]
+fn with_a_lag_answers_come_later_and_the_last_with_the_end_also_after_a_restart() {
+    let folder = Folder::new();
+    let flags = "--epsilon 1 --radius 3.5 --mechanism tight --lag 2";
+    let server = with_flags(&folder, flags);
+    for number in [0, 1] {
+        let answer = server.step("a", number, "Caa");
+        assert_eq!((answer.status, answer.json()), (200, json!([])));
+    }
+    let third = server.step("a", 2, "B").json();
+    assert_eq!(numbers(&third), [(0, false)]);
+    server.stop();
+    // What waits are observations, which are on the disk.
+    let server = with_flags(&folder, flags);
+    let again = server.step("a", 2, "Aaa").json();
+    assert_eq!(numbers(&again), [(0, true)]);
+    assert_eq!(
+        (&again[0]["state"], &again[0]["observed"]),
+        (&third[0]["state"], &third[0]["observed"])
+    );
+    let list = json!({ "steps": [{ "step": 3, "state": "B" }, { "step": 4, "state": "B" }] });
+    let list = server.ask("POST /v1/walks/a/steps", &list.to_string()).json();
+    assert_eq!(numbers(&list), [(1, false), (2, false)]);
+    let end = server.ask("DELETE /v1/walks/a", "").json();
+    assert_eq!((&end["ended"], &end["steps"]), (&json!(true), &json!(5)));
+    assert_eq!(numbers(&end["answers"]), [(3, false), (4, false)]);
+    server.stop();
+    let server = with_flags(&folder, flags);
+    let again = server.ask("DELETE /v1/walks/a", "").json();
+    assert_eq!(numbers(&again["answers"]), [(3, true), (4, true)]);
+    assert_eq!(again["answers"][1]["state"], end["answers"][1]["state"]);
+    server.stop();
+}
+
+#[test]
+fn in_blocks_a_step_is_taken_for_good_when_its_answer_has_come() {
+    let folder = Folder::new();
+    let flags = "--epsilon 3.5 --radius 3.5 --mechanism exponential --block 2";
+    let server = with_flags(&folder, flags);
+    assert_eq!(server.step("a", 0, "Caa").json(), json!([]));
+    assert_eq!(server.step("a", 0, "Aaa").json(), json!([]), "it waits");
+    let block = server.step("a", 1, "B").json();
+    assert_eq!(numbers(&block), [(0, false), (1, false)]);
+    assert_eq!(server.step("a", 2, "B").json(), json!([]));
+    server.stop();
+    // The step that waited is not on the disk, and has to be sent again.
+    let server = with_flags(&folder, flags);
+    let gap = server.step("a", 3, "B");
+    assert_eq!((gap.code(), &gap.json()["next"]), ((409, "gap".to_owned()), &json!(2)));
+    let again = server.step("a", 1, "Aaa").json();
+    assert_eq!(numbers(&again), [(0, true), (1, true)]);
+    assert_eq!(again[0]["state"], block[0]["state"]);
+    assert_eq!(server.step("a", 2, "B").json(), json!([]));
+    let end = server.ask("DELETE /v1/walks/a", "").json();
+    assert_eq!(numbers(&end["answers"]), [(2, false)]);
     server.stop();
 }
 
@@ -383,7 +532,7 @@ fn load(server: &Server, seen: &Mutex<BTreeMap<(String, u64), String>>, over: &A
 }
 
 #[test]
-fn a_kill_under_load_loses_no_answer_and_releases_nothing_twice() {
+fn slow_a_kill_under_load_loses_no_answer_and_releases_nothing_twice() {
     const KILLS: u64 = 15;
     let folder = Folder::new();
     let seen = Mutex::default();

@@ -40,7 +40,7 @@ fn says_what_is_best_and_how_to_use_it() {
     let run = folder.run(TUNE).success();
     let text = stdout(&run);
     for words in [
-        "44 mechanisms",
+        "48 mechanisms",
         "100 steps",
         "paper",
         "sharp",
@@ -60,7 +60,7 @@ fn the_ranking_is_complete_and_sorted_for_every_aim() {
         let flags = ["--aim", aim, "--format", "json", "--steps", "20"];
         let answer = json(&folder.run(both(&TUNE, &flags)).success());
         let ranking = answer["ranking"].as_array().unwrap();
-        assert_eq!(ranking.len(), 44);
+        assert_eq!(ranking.len(), 48);
         let scores: Vec<f64> = ranking.iter().map(|m| m["score"].as_f64().unwrap()).collect();
         // Exact ones are in order. A simulated one stands behind all that it is ahead of by two errors at most.
         let exact = ranking.iter().filter(|m| m["simulated"].is_null());
@@ -70,7 +70,7 @@ fn the_ranking_is_complete_and_sorted_for_every_aim() {
         let first = ranking.iter().position(|m| m["simulated"].is_null()).unwrap();
         assert!(scores[..first].is_sorted(), "{scores:?}");
         let names: Vec<_> = ranking.iter().filter_map(|m| m["mechanism"].as_str()).collect();
-        assert_eq!(names.len(), 6, "{names:?}");
+        assert_eq!(names.len(), 8, "{names:?}");
     }
 }
 
@@ -133,7 +133,7 @@ fn the_promise_of_the_file_is_used_and_cannot_be_contradicted() {
 #[test]
 fn the_file_has_to_be_for_the_chain() {
     let folder = tuned();
-    let words = ["m.json", "hash", "tune again"];
+    let words = ["m.json", "is for the chain", "tune again"];
     folder.refuses("guarantee --chain downtown --mechanism m.json".split(' '), &words);
     let other_start = "guarantee --chain credit --initial Baa --mechanism m.json";
     folder.refuses(other_start.split(' '), &words);
@@ -172,7 +172,10 @@ fn what_is_not_a_mechanism_file_is_refused() {
     refused(|file| file["extra"] = 1.into(), &["not a mechanism file", "extra"]);
     refused(|file| file["epsilon"] = "0".into(), &["not a mechanism file", "epsilon is zero"]);
     refused(|file| file["rule"] = "best".into(), &["not a mechanism file", "\"best\""]);
-    refused(|file| file["substitutions"] = 1.into(), &["one of radius_nats and substitutions"]);
+    refused(
+        |file| file["substitutions"] = 1.into(),
+        &["one of radius_nats, radius and substitutions"],
+    );
     refused(|file| file["calibration"] = "none".into(), &["choose one of theorem, exact"]);
     let folder = tuned();
     let text = folder.read("m.json");
@@ -204,10 +207,10 @@ fn questions_that_make_no_sense() {
 fn delays_have_members_of_their_own() {
     let folder = Folder::with("WALKS", "trajectory,state\na,Baa\na,Ba\na,Ba\nb,Caa\nb,B\n");
     for (unit, flags, members) in [
-        ("--radius 3.5", "--lag 3", 4),
+        ("--radius 3.5", "--lag 3", 8),
         ("--radius 3.5", "--block 5", 4),
         ("--substitutions 1", "--block all", 8),
-        ("--substitutions 1", "--lag 2", 4),
+        ("--substitutions 1", "--lag 2", 8),
     ] {
         let line = format!("tune --chain credit --epsilon 1 {unit} {flags} --steps 20");
         let answer = json(&folder.run(format!("{line} --format json").split(' ')).success());

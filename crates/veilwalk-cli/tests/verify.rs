@@ -37,6 +37,27 @@ fn forge(folder: &Folder, text: &str) {
     change_manifest(folder, |manifest| manifest["release"]["hash"] = hash.as_str().into());
 }
 
+/// What follows hashes in messages is enough to tell them apart, and a pipe has no manifest.
+#[test]
+fn releases_that_are_not_there_are_told_in_short() {
+    let folder = Folder::with("w.csv", "trajectory,state\na,B\na,Caa\n");
+    folder.run(both(&["privatize", "w.csv", "-o", "out.csv"], &CREDIT)).success();
+    for command in ["verify", "estimate", "refine"] {
+        let line = |release: &str, chain: &str| {
+            let mut line = vec![command.to_owned(), release.to_owned()];
+            line.extend(["--chain", chain].map(str::to_owned));
+            if command == "refine" {
+                line.extend(["-o", "refined.csv"].map(str::to_owned));
+            }
+            line
+        };
+        folder.refuses(line("-", "credit"), &["not read from standard input", "privatize -o"]);
+        let message = folder.refuses(line("out.csv", "downtown"), &["released under the chain"]);
+        let longest = message.split(|c: char| !c.is_ascii_hexdigit()).map(str::len).max();
+        assert!(longest < Some(20), "{message}");
+    }
+}
+
 #[test]
 fn a_release_passes_as_it_was_made() {
     let folder = released(&[]);
@@ -63,7 +84,7 @@ fn a_changed_byte_is_noticed() {
     let text = folder.read("out.csv");
     for changed in [text.replacen("north", "nortH", 1), text.clone() + "\n", text[1..].into()] {
         folder.write("out.csv", changed);
-        folder.refuses(VERIFY, &["out.csv: the file has hash", "changed after the release"]);
+        folder.refuses(VERIFY, &["out.csv: the file has the hash", "changed after the release"]);
     }
 }
 
@@ -71,9 +92,9 @@ fn a_changed_byte_is_noticed() {
 fn another_chain_is_noticed() {
     let folder = released(&[]);
     let args = ["verify", "out.csv", "--chain", "downtown"];
-    folder.refuses(args, &["chain with hash", "--normalize", "--initial"]);
+    folder.refuses(args, &["released under the chain", "--normalize", "--initial"]);
     let args = VERIFY.iter().chain(&["--initial", "stationary"]);
-    folder.refuses(args, &["chain with hash", "--initial"]);
+    folder.refuses(args, &["released under the chain", "--initial"]);
 }
 
 #[test]

@@ -1,18 +1,18 @@
 //! Which chain, and how it is read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use veilwalk::CacheSize;
 use veilwalk::chain::{BuildOptions, BuildReport, RowSums, Scope};
-use veilwalk::{Chain, Initial, Model, Start, StateId};
+use veilwalk::{Chain, Ground, Initial, Model, Start, StateId};
 use veilwalk_io::{WalkOptions, WalkReader};
 
+use super::metric::{MetricChoice, WantedMetric};
 use super::{Input, any_whole, counted, quoted};
-use crate::open_models;
-use crate::terminal;
+use crate::{open_models, terminal, units};
 
 /// How a chain is read.
 #[derive(Debug, Default, Args)]
@@ -25,6 +25,11 @@ pub(crate) struct ChainOptions {
     /// Keep the largest part whose states all reach each other, and say what was dropped
     #[arg(long)]
     largest_component: bool,
+
+    /// Where the chain's states lie: a CSV file with the columns `state`, `latitude` and `longitude`, in degrees, and
+    /// perhaps `name`. (How long moves are is a column `length` of the chain's own file, in metres)
+    #[arg(long, value_name = "FILE")]
+    places: Option<PathBuf>,
 
     /// Where released walks start: `uniform`, `stationary`, a state, or a CSV file with the columns
     /// `state` and `probability`. The default is what the file of the chain says of it, else `uniform`;
@@ -46,7 +51,7 @@ pub(crate) enum Loaded {
 #[command(next_help_heading = "Chain")]
 pub(crate) struct ChainArgs {
     /// A built-in chain (`credit` or `downtown`) or a file: a square matrix, transitions with the
-    /// header `from,to,probability` or `from,to,count`, or a model that `veilwalk chain compile` wrote
+    /// header `from,to,probability` or `from,to,count` (and perhaps `length`), or a model that `veilwalk chain compile` wrote
     #[arg(long, value_name = "CHAIN")]
     chain: String,
 
@@ -61,6 +66,15 @@ pub(crate) struct ChainArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chain")]
 pub(crate) struct DistanceOptions {
+    /// What distances are taken from: `nats` (how likely moves are), `street` (the shortest way along the lengths of
+    /// moves, in metres, in either direction), `line` (the straight line between coordinates, in metres), or a CSV
+    /// file with the columns `from`, `to` and `distance` (or `metres`), which has to be a metric
+    ///
+    /// If not given, it is that of a compiled model, of the release or of the mechanism file; and with a radius in
+    /// metres, such as 200m, `street` where moves have lengths and else `line`. In all other cases it is `nats`.
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<MetricChoice>,
+
     /// Where distances come from: a `table` of all pairs, searches `on-demand`, or `auto`: a table up
     /// to 16,384 states. What is released is the same either way
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
@@ -90,8 +104,50 @@ enum Distances {
 }
 
 impl DistanceOptions {
+    /// The table of distances, if there is one.
+    pub(crate) fn input(&self) -> Option<Input<'_>> {
+        let file = self.metric.as_ref().and_then(MetricChoice::file);
+        file.map(|path| (path, "the table of distances"))
+    }
+
     /// The chain with its distances: those it was compiled with, if that is what is asked for.
-    pub(crate) fn model(&self, loaded: Loaded) -> Result<Model> {
+    pub(crate) fn model(&self, loaded: Loaded, wanted: &WantedMetric) -> Result<Model> {
+        let model = self.measured(loaded, wanted)?;
+        units::settle(model.measure());
+        Ok(model)
+    }
+
+    /// The metric that is meant.
+    fn ground(&self, loaded: &Loaded, wanted: &WantedMetric) -> Result<Ground> {
+        let (chain, compiled) = match loaded {
+            Loaded::Chain(chain) => (&**chain, None),
+            Loaded::Model(model) => (model.chain(), Some(model.ground())),
+        };
+        if let Some(metric) = &self.metric {
+            return metric.ground(chain);
+        }
+        // A model was compiled for something; if that does not go with what is wanted, that is an error of its own.
+        if let Some(compiled) = compiled.filter(|&ground| *ground != Ground::Nats) {
+            return Ok(compiled.clone());
+        }
+        Ok(wanted.ground(chain)?.unwrap_or_default())
+    }
+
+    fn measured(&self, loaded: Loaded, wanted: &WantedMetric) -> Result<Model> {
+        let ground = self.ground(&loaded, wanted)?;
+        let other = match &loaded {
+            Loaded::Chain(_) => ground != Ground::Nats,
+            Loaded::Model(model) => ground != *model.ground(),
+        };
+        let loaded = match loaded {
+            Loaded::Chain(chain) if other => {
+                Loaded::Model(Box::new(Model::measured(*chain, ground)?))
+            }
+            Loaded::Model(model) if other => {
+                Loaded::Model(Box::new(Model::measured(model.chain().clone(), ground)?))
+            }
+            same => same,
+        };
         let chain = match &loaded {
             Loaded::Chain(chain) => chain,
             Loaded::Model(model) => model.chain(),
@@ -117,20 +173,22 @@ impl DistanceOptions {
 impl ChainArgs {
     /// The files that may be read for it.
     pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
-        self.options.inputs(&self.chain)
+        let mut inputs = self.options.inputs(&self.chain);
+        inputs.extend(self.distances.input());
+        inputs
     }
 
     /// Reads the chain and computes its distances. A chain too large for a table of all distances is
     /// refused.
-    pub(crate) fn model(&self) -> Result<Arc<Model>> {
-        let model = self.any_model()?;
+    pub(crate) fn model(&self, wanted: &WantedMetric) -> Result<Arc<Model>> {
+        let model = self.any_model(wanted)?;
         model.require_tables()?;
         Ok(model)
     }
 
     /// Reads a chain of any size, for what needs no table of all distances.
-    pub(crate) fn any_model(&self) -> Result<Arc<Model>> {
-        let model = Arc::new(self.distances.model(self.options.read(&self.chain)?)?);
+    pub(crate) fn any_model(&self, wanted: &WantedMetric) -> Result<Arc<Model>> {
+        let model = Arc::new(self.distances.model(self.options.read(&self.chain)?, wanted)?);
         open_models::list(&model);
         Ok(model)
     }
@@ -144,8 +202,14 @@ impl ChainArgs {
         if self.options.largest_component {
             flags += " --largest-component";
         }
+        if let Some(places) = &self.options.places {
+            flags += &format!(" --places {}", quoted(&places.display().to_string()));
+        }
         if let Some(initial) = &self.options.initial {
             flags += &format!(" --initial {}", quoted(initial));
+        }
+        if let Some(metric) = &self.distances.metric {
+            flags += &format!(" --metric {}", quoted(&metric.flag()));
         }
         match self.distances.distances {
             Distances::Auto => {}
@@ -191,6 +255,10 @@ impl ChainOptions {
                 chain
             }
         };
+        let chain = match &self.places {
+            Some(places) => veilwalk_io::read_places(places, chain)?,
+            None => chain,
+        };
         let chain = match &self.initial {
             Some(initial) => {
                 let initial = self.initial(&chain, initial)?;
@@ -202,9 +270,11 @@ impl ChainOptions {
     }
 
     fn read_model(&self, path: &Path) -> Result<Loaded> {
-        for (given, flag) in
-            [(self.normalize, "--normalize"), (self.largest_component, "--largest-component")]
-        {
+        for (given, flag) in [
+            (self.normalize, "--normalize"),
+            (self.largest_component, "--largest-component"),
+            (self.places.is_some(), "--places"),
+        ] {
             if given {
                 bail!(
                     "{}: {flag} changes how a chain is read, and this model is already compiled; \
@@ -226,6 +296,7 @@ impl ChainOptions {
     /// The files that may be read for a chain of this name.
     pub(crate) fn inputs<'a>(&'a self, chain: &'a str) -> Vec<Input<'a>> {
         let mut inputs = vec![(Path::new(chain), "the chain")];
+        inputs.extend(self.places.iter().map(|path| (path.as_path(), "the places of the states")));
         inputs.extend(self.initial.iter().map(|i| (Path::new(i), "the initial distribution")));
         inputs
     }

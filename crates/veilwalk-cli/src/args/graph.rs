@@ -25,9 +25,6 @@ pub(crate) struct GraphArgs {
 }
 
 impl GraphArgs {
-    /// The largest number of states of which all moves are taken.
-    const ALL_STATES: usize = 4096;
-
     /// The files that may be read for it.
     pub(crate) fn inputs(&self) -> Vec<Input<'_>> {
         let edges = self.edges.iter().map(|name| (Path::new(name), "the graph"));
@@ -49,48 +46,59 @@ impl GraphArgs {
                 "--states is for --edges all; with --edges {name} the states are those of the graph"
             );
         }
-        let path = Path::new(name);
         match name {
-            "all" => self.all_moves(),
-            "credit" => Ok(Chain::credit()),
-            "downtown" => Ok(Chain::downtown()),
-            _ if path.is_file() && veilwalk_io::is_model(path)? => {
-                Ok(veilwalk_io::read_model(path)?.chain().clone())
-            }
-            _ => {
-                let options = BuildOptions { scope, ..BuildOptions::default() };
-                let (graph, report) = veilwalk_io::read_graph(path, options)?;
-                tell(name, &report);
-                Ok(graph)
-            }
+            "all" => match &self.states {
+                Some(states) => all_moves(states),
+                None => bail!(
+                    "--edges all needs the states: give a file with the column `state` with --states FILE. \
+                     They are public, so they must not be taken from the walks"
+                ),
+            },
+            name => read_moves(name, scope),
         }
     }
+}
 
-    fn all_moves(&self) -> Result<Chain> {
-        let Some(path) = &self.states else {
-            bail!(
-                "--edges all needs the states: give a file with the column `state` with --states FILE. \
-                 They are public, so they must not be taken from the walks"
-            );
-        };
-        let labels = veilwalk_io::read_state_list(path)?;
-        if labels.len() > Self::ALL_STATES {
-            bail!(
-                "{}: {} have too many moves to count all of them; the limit is {}. Name the moves that \
-                 are possible with --edges FILE",
-                path.display(),
-                counted(labels.len(), "state"),
-                counted(Self::ALL_STATES, "state")
-            );
+/// Reads the moves of a graph: a table of them, a chain's file, a compiled model or a built-in chain.
+pub(crate) fn read_moves(name: &str, scope: Scope) -> Result<Chain> {
+    let path = Path::new(name);
+    match name {
+        "credit" => Ok(Chain::credit()),
+        "downtown" => Ok(Chain::downtown()),
+        _ if path.is_file() && veilwalk_io::is_model(path)? => {
+            Ok(veilwalk_io::read_model(path)?.chain().clone())
         }
-        let mut builder = ChainBuilder::new(Entries::Counts);
-        let states: Vec<_> = labels.iter().map(|label| builder.state(label)).collect();
-        for &from in &states {
-            for &to in &states {
-                builder.transition(from, to, 1.0)?;
-            }
+        _ => {
+            let options = BuildOptions { scope, ..BuildOptions::default() };
+            let (graph, report) = veilwalk_io::read_graph(path, options)?;
+            tell(name, &report);
+            Ok(graph)
         }
-        let built = builder.build(BuildOptions::default());
-        Ok(built.map_err(|error| anyhow!("{}: {error}", path.display()))?.0)
     }
+}
+
+/// The largest number of states of which all moves are taken.
+const ALL_STATES: usize = 4096;
+
+/// All moves between the states of a list.
+pub(crate) fn all_moves(path: &Path) -> Result<Chain> {
+    let labels = veilwalk_io::read_state_list(path)?;
+    if labels.len() > ALL_STATES {
+        bail!(
+            "{}: {} have too many moves to take all of them; the limit is {}. Name the moves that \
+             are possible with --edges FILE",
+            path.display(),
+            counted(labels.len(), "state"),
+            counted(ALL_STATES, "state")
+        );
+    }
+    let mut builder = ChainBuilder::new(Entries::Counts);
+    let states: Vec<_> = labels.iter().map(|label| builder.state(label)).collect();
+    for &from in &states {
+        for &to in &states {
+            builder.transition(from, to, 1.0)?;
+        }
+    }
+    let built = builder.build(BuildOptions::default());
+    Ok(built.map_err(|error| anyhow!("{}: {error}", path.display()))?.0)
 }

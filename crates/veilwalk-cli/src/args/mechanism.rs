@@ -13,8 +13,9 @@ use veilwalk::mechanism::{
     UnknownName,
 };
 use veilwalk::{Chain, Distance, Model, Preset, Promise, Rule, Start};
-use veilwalk_io::{MechanismFile, Prepared};
+use veilwalk_io::{MechanismFile, Prepared, hash_file, shortened};
 
+use super::metric::WantedMetric;
 use super::observation::ObservationArgs;
 use super::{Input, count};
 use crate::progress::with_progress;
@@ -63,11 +64,13 @@ pub(crate) struct MechanismArgs {
 
     /// Protect walks from each other if their states are at most this far apart in total
     ///
-    /// Distances are in nats: the likeliest way between two states, in the direction that is less
-    /// likely. Each move of probability p counts -ln p. `veilwalk chain check` prints the
+    /// A bare number is in nats: the likeliest way between two states, in the direction that is less
+    /// likely. Each move of probability p counts -ln p. With a unit it is in metres, such as 200m or 0.2km, along the
+    /// streets or straight (see --metric). `veilwalk chain check` prints the
     /// distance of the closest pair of states; a smaller radius protects nothing. It is a total over the
-    /// whole walk: a stay of k steps counts k times.
-    #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
+    /// whole walk: a stay of k steps counts k times. `--epsilon 1 --per 100m` is the same promise as
+    /// `--epsilon 1 --radius 100m`, in the words of rates.
+    #[arg(long, visible_alias = "per", value_name = "NATS|METRES", allow_negative_numbers = true)]
     radius: Option<Radius>,
 
     /// Protect walks from each other if they differ in at most this many states
@@ -89,7 +92,7 @@ pub(crate) struct MechanismArgs {
 
     /// What the walks that are released say of that.
     #[arg(skip)]
-    prepared: OnceLock<PreparedClock>,
+    prepared: OnceLock<Span>,
 
     /// Override the distance: directed, symmetric, hamming, cell or cell-symmetric
     #[arg(long, value_name = "NAME")]
@@ -130,20 +133,23 @@ pub(crate) struct Asked<'a> {
     file: Option<(&'a Path, MechanismFile)>,
 }
 
-/// The clock that walks were put on, as a file beside them has it.
-#[derive(Clone, Copy, Debug)]
-struct PreparedClock {
-    every: Span,
-    /// How many states every walk has.
-    states: Option<u64>,
-}
-
 impl MechanismArgs {
     /// The file that is read for it, if it is described by one.
     pub(crate) fn input(&self) -> Option<Input<'_>> {
         match &self.mechanism {
             Named::File(path) => Some((path, "the mechanism")),
             Named::Auto | Named::Preset(_) => None,
+        }
+    }
+
+    /// What distances it asks for. Reads the mechanism file, if there is one.
+    pub(crate) fn wanted(&self) -> Result<WantedMetric> {
+        match &self.mechanism {
+            Named::File(path) => {
+                let metric = MechanismFile::read(path)?.metric();
+                Ok(WantedMetric::Of(path.display().to_string(), metric))
+            }
+            Named::Auto | Named::Preset(_) => Ok(WantedMetric::by(self.radius.map(Unit::Radius))),
         }
     }
 
@@ -207,8 +213,8 @@ impl MechanismArgs {
         };
         let Some(unit) = given else {
             bail!(
-                "what is to be protected is missing: give --radius NATS, --substitutions COUNT or --visit \
-                 SPAN, {OR_A_FILE}"
+                "what is to be protected is missing: give --radius NATS (or metres, such as 200m), \
+                 --substitutions COUNT or --visit SPAN, {OR_A_FILE}"
             );
         };
         let request = Request {
@@ -246,7 +252,7 @@ impl MechanismArgs {
 
     /// The stay that is protected, if that is how it was said.
     pub(crate) fn visit(&self) -> Option<Visit> {
-        let every = self.every.or(self.prepared.get().map(|clock| clock.every));
+        let every = self.every.or(self.prepared.get().copied());
         let (stay, every) = self.visit.zip(every)?;
         Some(Visit { stay, every })
     }
@@ -266,13 +272,15 @@ impl MechanismArgs {
                 "{shown}: the walks have a state every {every}, and --every says {given}; leave the flag out"
             );
         }
-        let _ = self.prepared.set(PreparedClock { every, states: prepared.states_per_walk });
+        if prepared.walks != Some(hash_file(walks)?) {
+            bail!(
+                "{shown}: this is about other walks than {} holds now, so how far apart their states are is not known; \
+                 prepare them again, or move that file away and give --every",
+                walks.display()
+            );
+        }
+        let _ = self.prepared.set(every);
         Ok(())
-    }
-
-    /// How many states every walk has that is released, if that was said by what also says how far apart they are.
-    pub(crate) fn prepared_states(&self) -> Option<u64> {
-        self.prepared.get()?.states
     }
 }
 
@@ -321,11 +329,11 @@ impl Asked<'_> {
             && file.chain != chain.hash().to_string()
         {
             bail!(
-                "{}: this mechanism is for a chain with hash {}, and the chain given has {}; give the \
+                "{}: this mechanism is for the chain {}, and the chain given is {}; give the \
                  --chain, --normalize, --largest-component and --initial it was tuned for, or tune again",
                 path.display(),
-                file.chain,
-                chain.hash()
+                shortened(&file.chain),
+                shortened(&chain.hash().to_string())
             );
         }
         let settled = self.request.settle(chain).map(drop);

@@ -5,6 +5,7 @@ mod chain;
 mod graph;
 mod ledger;
 mod mechanism;
+mod metric;
 mod number;
 mod observation;
 mod output;
@@ -23,10 +24,11 @@ pub(crate) use block::{BlockArgs, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{
     ChainArgs, ChainOptions, DistanceOptions, Loaded, prior, start, state, tell,
 };
-pub(crate) use graph::GraphArgs;
+pub(crate) use graph::{GraphArgs, all_moves, read_moves};
 pub(crate) use ledger::LedgerArgs;
 pub(crate) use mechanism::MechanismArgs;
-pub(crate) use number::{any_whole, count, whole};
+pub(crate) use metric::WantedMetric;
+pub(crate) use number::{any_whole, count, metres, whole};
 pub(crate) use output::{
     Input, Written, is_same_file, is_standard_output, refuse_to_replace, settle_output,
 };

@@ -30,8 +30,11 @@ pub(crate) struct ObservationArgs {
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     believed_from: Option<LeastShare>,
 
-    /// What a walk made of observations is to be good at: little `distance` to the real states, or few wrong
-    /// `states`
+    /// What a walk made of observations is to be good at: little `distance` to the real states or few wrong
+    /// `states`, each by itself or with a look ahead at the steps to come: `distance-ahead`, `states-ahead`
+    ///
+    /// Looking ahead keeps the walk away from places from where the real one could not be followed. It needs a table
+    /// for all pairs of states, so it is for chains of up to 8,192 states. It costs no privacy.
     #[arg(long, value_name = "AIM")]
     track: Option<TrackAim>,
 

@@ -37,6 +37,10 @@ impl FromStr for UnknownState {
 }
 
 impl UnknownState {
+    pub(crate) fn is_skip(&self) -> bool {
+        *self == Self::Skip
+    }
+
     /// The same, on a chain that has to have the state.
     pub(crate) fn on(&self, chain: &Chain) -> Result<UnknownStates> {
         Ok(match self {

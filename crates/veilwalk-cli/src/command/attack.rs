@@ -50,7 +50,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let model = args.release.chain.any_model()?;
+    let model = args.release.any_model()?;
     let chain = model.chain();
     let origin = args.own.origin(chain)?;
     let start = args.own.start(chain, origin)?;

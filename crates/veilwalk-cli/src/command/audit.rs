@@ -10,7 +10,7 @@ use veilwalk::internal::guarantee::{StepSampler, audited_loss};
 
 use crate::args::{ChainArgs, Format, MechanismArgs, any_whole, count, whole};
 use crate::progress::with_progress;
-use crate::terminal;
+use crate::{terminal, units};
 
 /// Draw many steps and compare them with the exact kernel and the claim
 ///
@@ -55,7 +55,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let model = args.chain.model()?;
+    let model = args.chain.model(&args.mechanism.wanted()?)?;
     let chosen = args.mechanism.on(&model)?;
     let mechanism = &chosen.mechanism;
     let losses = with_progress("comparing states", |watch| {
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         with_progress("drawing steps", |watch| audit(mechanism, &mut sampler, &plan, watch))?;
     match args.format {
         Format::Json => {
-            terminal::print(format_args!("{:#}", serde_json::to_value(&report)?))?;
+            terminal::print(format_args!("{:#}", units::json(serde_json::to_value(&report)?)))?;
         }
         Format::Text => terminal::print(report.to_string().trim_end())?,
     }

@@ -6,19 +6,17 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
-use veilwalk::analysis::{Attack, Attacked, Origin, affordable_attack, attack};
 use veilwalk::guarantee::{Calibrated, Effort, Guarantee};
-use veilwalk::inference::Inference;
+use veilwalk::internal::analysis::{Attacks, USUAL_STEPS, attack_in_words, usual_attack};
 use veilwalk::internal::cell::CellScale;
 use veilwalk::internal::guarantee::{Coverage, Observed};
-use veilwalk::internal::nats::in_nats;
 use veilwalk::internal::request::{Made, PersonTotal};
 use veilwalk::mechanism::Calibration;
-use veilwalk::{Distance, Start, Watch, unwatched};
+use veilwalk::{Distance, Watch};
 
-use crate::args::{Format, ReleaseArgs, count, counted};
+use crate::args::{Format, ReleaseArgs, count};
 use crate::progress::{with_progress, with_stages};
-use crate::terminal;
+use crate::{terminal, units};
 
 /// Say in words and numbers what epsilon and a radius mean on this chain
 ///
@@ -57,11 +55,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let asked = args.release.asked()?;
     let length = asked.request.block;
-    let model = if length.is_some() {
-        args.release.chain.model()?
-    } else {
-        args.release.chain.any_model()?
-    };
+    let model = if length.is_some() { args.release.model()? } else { args.release.any_model()? };
     let chosen = asked.on(&model)?;
     let effort = if args.all_pairs { Effort::UNLIMITED } else { Effort::default() };
     let comparing = if length.is_some() { "comparing blocks" } else { "comparing states" };
@@ -70,7 +64,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if length.is_some() {
         guarantee.mechanism.clone_from(&chosen.name);
     }
-    let attacker = if guarantee.vacuous { None } else { attacker(&chosen, args.attack)? };
+    let when = if args.attack { Attacks::Always } else { Attacks::WhereQuick };
+    let attacker = match guarantee.vacuous {
+        true => None,
+        false => with_stages(|watch| usual_attack(&chosen.mechanism, when, watch))?,
+    };
     let person = args.walks_per_person.map(|walks| {
         let epsilon = chosen.promise.epsilon.value();
         PersonTotal { epsilon, walks }
@@ -80,7 +78,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let mut answer = serde_json::to_value(&guarantee)?;
             if let Some(found) = &attacker {
                 answer["attacker"] = serde_json::to_value(found)?;
-                answer["attacker"]["steps"] = ATTACKED_STEPS.into();
+                answer["attacker"]["steps"] = USUAL_STEPS.into();
+                answer["attacker"]["in_words"] = attack_in_words(found, model.chain()).into();
             }
             answer["mechanism"] = chosen.name.clone().into();
             if length.is_none() {
@@ -121,7 +120,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
                     "in_words": person.to_string(),
                 });
             }
-            terminal::print(format_args!("{answer:#}"))?;
+            terminal::print(format_args!("{:#}", units::json(answer)))?;
         }
         Format::Text => {
             if let Some(visit) = args.release.mechanism.visit() {
@@ -130,7 +129,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             terminal::print(guarantee.to_string().trim_end())?;
             if let Some(found) = &attacker {
                 terminal::print(format_args!("\nWhat somebody who knows the chain can guess"))?;
-                terminal::print(terminal::wrapped(&attacker_in_words(found)))?;
+                let words = attack_in_words(found, model.chain());
+                terminal::print(terminal::wrapped(&words))?;
             }
             if let Some(person) = person {
                 terminal::print(format_args!("\n{}", terminal::wrapped(&person.to_string())))?;
@@ -151,46 +151,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     Ok(status(guarantee.vacuous))
-}
-
-/// How many steps the walks take that are guessed.
-const ATTACKED_STEPS: usize = 30;
-
-/// What an attacker guesses, where that is quickly found or asked for, and can be.
-fn attacker(chosen: &Made, asked: bool) -> Result<Option<Attack>> {
-    let start = match chosen.mechanism.check_start(Start::Private, &unwatched) {
-        Ok(()) => Start::Private,
-        Err(_) => Start::Initial,
-    };
-    let inference = match Inference::new(chosen.mechanism.clone(), start) {
-        Ok(inference) => inference,
-        Err(why) if asked => return Err(why.into()),
-        Err(_) => return Ok(None),
-    };
-    const IF_ASKED: usize = 200;
-    let affordable = affordable_attack(&inference, ATTACKED_STEPS);
-    let Some(walks) = affordable.or(asked.then_some(IF_ASKED)) else { return Ok(None) };
-    let own = Attacked::Own { origin: Origin::Initial, steps: ATTACKED_STEPS, walks };
-    Ok(Some(with_stages(|watch| attack(&inference, own, 1, watch))?))
-}
-
-/// The same for a person.
-fn attacker_in_words(found: &Attack) -> String {
-    let times = |share: f64| format!("{} times in 100", (100.0 * share).round());
-    format!(
-        "Somebody who knows the chain and sees the release guesses a state of a walk right {}; without the \
-         release {}. They guess the first state right {}, without the release {}, and the whole walk {}, without \
-         the release {}. (Simulated: {} of the chain's own with {ATTACKED_STEPS} steps, a standard error of {:.1} in \
-         100. The longer a walk, the more each released state tells about the others.)",
-        times(found.state.attacker),
-        times(found.state.chain_alone),
-        times(found.first.attacker),
-        times(found.first.chain_alone),
-        times(found.whole_walk.attacker),
-        times(found.whole_walk.chain_alone),
-        counted(found.walks, "walk"),
-        100.0 * found.state.standard_error,
-    )
 }
 
 /// The status: a promise of nothing is not a success.
@@ -224,7 +184,7 @@ fn in_words(chosen: &Made, found: &Calibrated, radius: Option<f64>) -> String {
         text += &format!(
             "\n  Beyond the radius nothing is promised. (By the theorem's scale, walks within {} \
              would\n  still have had epsilon {}.)",
-            in_nats(2.0 * radius),
+            units::number(2.0 * radius),
             2.0 * found.epsilon
         );
     }
@@ -239,7 +199,8 @@ fn cells_in_words(chosen: &Made, certificate: &[CellScale], radius: Option<f64>)
     }
     let how: Vec<String> = how.iter().map(|(name, count)| format!("{count} {name}")).collect();
     let worst = certificate.iter().map(|each| each.loss).fold(0.0, f64::max);
-    let unit = if radius.is_some() { "nat" } else { "replaced state" };
+    let unit = if radius.is_some() { units::measure().one() } else { "replaced state" };
+    let worst = if radius.is_some() { units::measure().shown_rate(worst) } else { worst };
     let mut text = format!(
         "Each last released state has a scale of its own: {}.\nThe largest certified loss is \
          {:.6} per {unit}. --format json lists them all.",

@@ -65,7 +65,7 @@ impl Drawn {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let model = args.chain.any_model()?;
+    let model = args.chain.any_model(&args.mechanism.wanted()?)?;
     let chain = model.chain();
     let previous = args::state(chain, "--previous", &args.previous)?;
     let real = args::state(chain, "--real", &args.real)?;

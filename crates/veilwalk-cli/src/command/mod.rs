@@ -10,6 +10,7 @@ pub(crate) mod estimate;
 pub(crate) mod guarantee;
 pub(crate) mod kernel;
 pub(crate) mod ledger;
+pub(crate) mod map;
 pub(crate) mod prepare;
 pub(crate) mod privatize;
 pub(crate) mod refine;

@@ -26,6 +26,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH")]
     roads: Option<PathBuf>,
 
+    /// Also on the streets of a map of OpenStreetMap (.osm.pbf, or .osm, which may be packed with gzip), by car: a real
+    /// street network in place of that of Gainesville. With a thousand streets it takes some minutes
+    #[arg(long, value_name = "MAP")]
+    map: Option<PathBuf>,
+
     /// The folder for the page, the CSV files and the finished stages. Files of an earlier run are
     /// replaced; other files of the same names too, with a warning
     #[arg(short, long, value_name = "DIR", default_value = "veilwalk-report")]
@@ -38,6 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let evaluation = Evaluation {
         wikispeedia: args.wikispeedia.clone(),
         roads: args.roads.clone(),
+        map: args.map.clone(),
         folder: args.output.clone(),
     };
     settle_outputs(&evaluation)?;
@@ -53,8 +59,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// Refuses a folder in which something that is read would be replaced, and warns of files that are
 /// not of an earlier run.
 fn settle_outputs(evaluation: &Evaluation) -> Result<()> {
-    let Evaluation { roads, wikispeedia, .. } = evaluation;
-    let inputs = [(roads, "the road network"), (wikispeedia, "Wikispeedia")];
+    let Evaluation { roads, map, wikispeedia, .. } = evaluation;
+    let inputs = [(roads, "the road network"), (map, "the map"), (wikispeedia, "Wikispeedia")];
     let inputs: Vec<Input<'_>> =
         inputs.iter().filter_map(|(path, what)| Some((path.as_deref()?, *what))).collect();
     let earlier = evaluation.stages().is_dir();

@@ -11,18 +11,20 @@ use serde_json::Value;
 use veilwalk::analysis::{Aim, Question, Ranking, tune};
 use veilwalk::guarantee::Cover;
 use veilwalk::internal::tune::{Delay, Evaluated, WalksFrom};
-use veilwalk::mechanism::{BlockLength, Calibration, Candidates, Epsilon, Radius, TrackAim, Unit};
-use veilwalk::{Chain, Design, Distance, Mechanism, Model, Preset, Promise};
+use veilwalk::mechanism::{
+    BlockLength, Calibration, Candidates, Epsilon, Radius, TrackAim, Tracking, Unit,
+};
+use veilwalk::{Chain, Design, Distance, Measure, Mechanism, Model, Preset, Promise};
 use veilwalk_io::MechanismFile;
 
 use super::analyze::refuse_too_long;
 use crate::args::{
-    self, ChainArgs, Format, Written, block_flag, count, counted, quoted, settle_output, whole,
+    self, ChainArgs, Format, WantedMetric, Written, block_flag, count, counted, quoted,
+    settle_output, whole,
 };
-use crate::open_models;
 use crate::own_walks::start_in_words;
 use crate::progress::with_progress;
-use crate::terminal;
+use crate::{open_models, terminal, units};
 
 /// Find the mechanism that serves an aim best on a chain
 ///
@@ -41,8 +43,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     epsilon: Epsilon,
 
-    /// Protect walks from each other if their states are at most this far apart in total
-    #[arg(long, value_name = "NATS", allow_negative_numbers = true)]
+    /// Protect walks from each other if their states are at most this far apart in total: nats, or metres such as 200m
+    #[arg(long, visible_alias = "per", value_name = "NATS|METRES", allow_negative_numbers = true)]
     radius: Option<Radius>,
 
     /// Protect walks from each other if they differ in at most this many states
@@ -128,7 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(output) = &args.output {
         settle_output(output, Written::Other, &args.chain.inputs())?;
     }
-    let model = args.chain.model()?;
+    let model = args.chain.model(&WantedMetric::by(args.radius.map(Unit::Radius)))?;
     let question = args.question(model.chain())?;
     if Cover::new(&model, question.promise.unit).is_vacuous() {
         terminal::warning(format!(
@@ -151,7 +153,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         file.write(path)?;
     }
     match args.format {
-        Format::Json => terminal::print(format_args!("{:#}", args.as_json(&model, &ranking)?)),
+        Format::Json => {
+            terminal::print(format_args!("{:#}", units::json(args.as_json(&model, &ranking)?)))
+        }
         Format::Text => terminal::print(args.in_words(model.chain(), &ranking)),
     }
 }
@@ -259,7 +263,7 @@ impl Args {
 
     fn as_json(&self, model: &Model, ranking: &Ranking) -> Result<Value> {
         let mut answer = serde_json::to_value(ranking)?;
-        answer["chain"] = model.hash().to_string().into();
+        answer["chain"] = model.chain().hash().to_string().into();
         answer["from"] = self.from.clone().into();
         answer["start"] = self.start.clone().into();
         answer["command"] = self.command(ranking.winner()).into();
@@ -267,28 +271,33 @@ impl Args {
     }
 
     fn in_words(&self, chain: &Chain, ranking: &Ranking) -> String {
+        let off = format!("{} off", units::measure().name());
         let mut table = terminal::table(&[
             "rank",
             "name",
             "distance",
             "rule",
             "weight",
-            "nats off",
+            off.as_str(),
             "wrong",
             "entropy off",
             "score",
         ]);
+        let shown = |value| units::measure().shown(value);
         for (place, m) in ranking.members.iter().enumerate() {
             if place < SHOWN || m.preset.is_some() {
                 let errors = m.simulated.map(|simulated| simulated.standard_errors);
-                let [distance, rule, weight] = columns(m.design);
+                let [distance, rule, weight] = columns(m.design, m.tracking);
                 table.add_row([
                     format!("{}", place + 1),
                     m.preset.map_or("", Preset::name).to_owned(),
                     distance,
                     rule,
                     weight,
-                    figure(m.figures.mean_distance_nats, errors.map(|e| e.mean_distance_nats)),
+                    figure(
+                        shown(m.figures.mean_distance_nats),
+                        errors.map(|e| shown(e.mean_distance_nats)),
+                    ),
                     figure(m.figures.wrong_state_share, errors.map(|e| e.wrong_state_share)),
                     format!("{:.4}", m.figures.entropy_gap_nats),
                     format!("{:.4}", m.score),
@@ -314,11 +323,14 @@ impl Args {
             terminal::lines(&table),
         );
         text += &format!(
-            "Best: {}{}.\nOn average {:.6} nats from the real state, {:.4} % wrong states, \
+            "Best: {}{}.\nOn average {} from the real state, {:.4} % wrong states, \
              entropy {:.6} nats a move off the real walk's {:.6}.\n\n  {}\n",
             winner.preset.map(|preset| format!("`{preset}`, ")).unwrap_or_default(),
             winner.design,
-            winner.figures.mean_distance_nats,
+            match units::measure() {
+                Measure::Nats => format!("{:.6} nats", winner.figures.mean_distance_nats),
+                _ => units::figure(winner.figures.mean_distance_nats),
+            },
             100.0 * winner.figures.wrong_state_share,
             winner.figures.entropy_gap_nats,
             ranking.real_entropy_nats,
@@ -365,16 +377,16 @@ fn choices(design: Design) -> String {
 }
 
 /// What is said of a member's choices in the columns of the table.
-fn columns(design: Design) -> [String; 3] {
+fn columns(design: Design, tracking: Option<Tracking>) -> [String; 3] {
     let dash = || "-".to_owned();
+    let ahead = tracking.is_some_and(|tracking| tracking.aim.looks_ahead());
+    let observed = if ahead { "looks ahead" } else { "observed" }.to_owned();
     match design.candidates {
         Candidates::Moves => {
             [design.distance.to_string(), design.rule.to_string(), design.chain_weight.to_string()]
         }
-        Candidates::States(_) => ["all states".to_owned(), "observed".to_owned(), dash()],
-        Candidates::Believed(share) => {
-            [format!("believed from {share}"), "observed".to_owned(), dash()]
-        }
+        Candidates::States(_) => ["all states".to_owned(), observed, dash()],
+        Candidates::Believed(share) => [format!("believed from {share}"), observed, dash()],
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use veilwalk::unwatched;
 use veilwalk_io::verify_release;
 
-use crate::args::{ChainArgs, counted};
+use crate::args::{ChainArgs, WantedMetric, counted};
 use crate::released::tell_manifest;
 use crate::{released, terminal};
 
@@ -28,7 +28,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.release.display();
-    let model = args.chain.any_model()?;
+    released::refuse_pipe(&args.release)?;
+    let model = args.chain.any_model(&WantedMetric::by_release(&args.release))?;
     let manifest = verify_release(&args.release, &model, &unwatched).map_err(released::in_flags)?;
     let made = match manifest.mechanism.candidates.as_deref() {
         None | Some("moves") => "",

@@ -8,17 +8,16 @@ use anyhow::{Result, bail};
 use veilwalk::analysis::{AnalysisEffort, Plan};
 use veilwalk::analysis::{Inquiry, usual_levels};
 use veilwalk::guarantee::Cover;
-use veilwalk::internal::nats::in_nats;
 use veilwalk::mechanism::BlockLength;
 use veilwalk::{Model, Promise, Start};
 
 pub(crate) use self::blocks::refuse_too_long;
-pub(crate) use self::text::{chance, nats, percent};
+pub(crate) use self::text::{chance, percent};
 use crate::args::{Format, ReleaseArgs, any_whole, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
 use crate::progress::with_stages;
 use crate::real_walks::{RealArgs, RealWalks};
-use crate::terminal;
+use crate::{terminal, units};
 
 /// Compute how good a release is: distance, wrong states, entropy, drift, bounds
 ///
@@ -76,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.by_step && args.format == Format::Text {
         bail!("--by-step is for programs; give --format json with it");
     }
-    let model = args.release.chain.model()?;
+    let model = args.release.model()?;
     let chain = model.chain();
     let origin = args.own.origin(chain)?;
     let start = args.own.start(chain, origin)?;
@@ -93,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let real = real.as_ref();
     let levels = match args.levels.as_slice() {
         [] => usual_levels(&model),
-        given => given.to_vec(),
+        given => given.iter().map(|&level| units::inside(level)).collect(),
     };
     let inquiry = Inquiry {
         origin,
@@ -118,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Json => {
             let answer = json::answer(&subject, &found, args.by_step)?;
-            terminal::print(format_args!("{answer:#}"))
+            terminal::print(format_args!("{:#}", units::json(answer)))
         }
         Format::Text => terminal::print(text::page(&subject, &found)),
     }
@@ -173,7 +172,7 @@ impl Args {
                 "no two different walks are within {}, so this promise protects nothing; the closest \
                  two states are {} apart",
                 promise.unit,
-                in_nats(closest.distance)
+                units::distance(closest.distance)
             ));
         }
     }

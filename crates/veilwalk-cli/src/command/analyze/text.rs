@@ -12,7 +12,8 @@ use veilwalk::internal::simulate::{Estimate, SimulatedUtility};
 use super::Subject;
 use super::blocks::walks_in_words;
 use crate::args::{blocks_in_words, counted, thousands};
-use crate::terminal;
+use crate::units::nats;
+use crate::{terminal, units};
 
 /// The whole text.
 pub(super) fn page(subject: &Subject, found: &Findings) -> String {
@@ -81,7 +82,7 @@ impl Page {
         self.section("Closeness");
         self.figure(
             "mean distance",
-            nats(utility.mean_distance_nats),
+            units::figure(utility.mean_distance_nats),
             "from the released to the real state, over all steps",
         );
         self.figure(
@@ -116,12 +117,17 @@ impl Page {
             return;
         }
         self.section("How often the released state is farther than a distance");
-        let header = ["distance (nats)", "share of steps", "ever in a walk", "bound, corrected"];
+        let distance = format!("distance ({})", units::measure().name());
+        let header = [distance.as_str(), "share of steps", "ever in a walk", "bound, corrected"];
         let bounds = analysis.bounds.error.as_ref().map(|error| &error.levels);
         let columns = if bounds.is_some() { 4 } else { 3 };
         let mut table = terminal::table(&header[..columns]);
         for (place, level) in analysis.utility.exceedance.iter().enumerate() {
-            let mut row = vec![level.nats.to_string(), chance(level.per_step), chance(level.ever)];
+            let mut row = vec![
+                units::measure().shown(level.nats).to_string(),
+                chance(level.per_step),
+                chance(level.ever),
+            ];
             row.extend(bounds.map(|levels| chance(levels[place].corrected)));
             table.add_row(row);
         }
@@ -179,7 +185,7 @@ impl Page {
         }
         self.figure(
             "B",
-            nats(drift.b_epsilon_nats),
+            units::figure(drift.b_epsilon_nats),
             "beyond this distance, every pair is drawn back",
         );
     }
@@ -187,7 +193,7 @@ impl Page {
     fn long_run(&mut self, analysis: &Analysis) {
         let Some(long_run) = &analysis.long_run else { return };
         self.section("In the long run");
-        self.figure("mean distance", nats(long_run.mean_distance_nats), "");
+        self.figure("mean distance", units::figure(long_run.mean_distance_nats), "");
         self.figure("wrong states", percent(long_run.wrong_state_share), "of steps");
         self.figure("released entropy", nats(long_run.entropy_nats.released), "per transition");
         self.say(&settled(&long_run.convergence));
@@ -216,7 +222,7 @@ impl Page {
         if let Some(error) = &bounds.error {
             for level in &error.levels {
                 let value = level.published.map_or("says nothing".to_owned(), chance);
-                let name = format!("P(over {})", in_nats(level.nats));
+                let name = format!("P(over {})", units::number(level.nats));
                 let exact = chance_of_level(analysis, level.nats);
                 self.figure(&name, value, &format!("at the last step; exact {exact}"));
             }
@@ -251,16 +257,16 @@ impl Page {
         };
         let (ours, theirs) = (exact.entropy_nats, simulated.entropy_nats);
         row(
-            "mean distance (nats)".to_owned(),
-            exact.mean_distance_nats,
-            simulated.mean_distance_nats,
+            mean_distance(),
+            shown(exact.mean_distance_nats),
+            shown_estimate(simulated.mean_distance_nats),
         );
         row("wrong states".to_owned(), exact.wrong_state_share, simulated.wrong_state_share);
         row("released entropy (nats)".to_owned(), ours.released, theirs.released);
         row("real entropy (nats)".to_owned(), ours.real, theirs.real);
         for (ours, theirs) in exact.exceedance.iter().zip(&simulated.exceedance) {
-            row(format!("over {}", in_nats(ours.nats)), ours.per_step, theirs.per_step);
-            row(format!("ever over {}", in_nats(ours.nats)), ours.ever, theirs.ever);
+            row(format!("over {}", units::number(ours.nats)), ours.per_step, theirs.per_step);
+            row(format!("ever over {}", units::number(ours.nats)), ours.ever, theirs.ever);
         }
         self.table(table, true);
     }
@@ -272,13 +278,13 @@ impl Page {
         let mut row = |name: String, estimate: Estimate| {
             table.add_row([name, chance(estimate.mean), chance(estimate.standard_error)]);
         };
-        row("mean distance (nats)".to_owned(), simulated.mean_distance_nats);
+        row(mean_distance(), shown_estimate(simulated.mean_distance_nats));
         row("wrong states".to_owned(), simulated.wrong_state_share);
         row("released entropy (nats)".to_owned(), simulated.entropy_nats.released);
         row("real entropy (nats)".to_owned(), simulated.entropy_nats.real);
         for level in &simulated.exceedance {
-            row(format!("over {}", in_nats(level.nats)), level.per_step);
-            row(format!("ever over {}", in_nats(level.nats)), level.ever);
+            row(format!("over {}", units::number(level.nats)), level.per_step);
+            row(format!("ever over {}", units::number(level.nats)), level.ever);
         }
         for typical in &simulated.typical {
             row(format!("typical within {}", eta(typical.eta)), typical.released);
@@ -329,14 +335,17 @@ fn eta(width: f64) -> String {
     format!("eta {}", in_nats(width))
 }
 
-/// A number of nats.
-pub(crate) fn nats(value: f64) -> String {
-    match value {
-        v if !v.is_finite() => "infinite".to_owned(),
-        v if v.abs() >= 1e6 => format!("{v:.2e} nats"),
-        v if v != 0.0 && v.abs() < 1e-3 => format!("{v:.3e} nats"),
-        v => format!("{v:.4} nats"),
-    }
+fn mean_distance() -> String {
+    format!("mean distance ({})", units::measure().name())
+}
+
+fn shown(value: f64) -> f64 {
+    units::measure().shown(value)
+}
+
+fn shown_estimate(estimate: Estimate) -> Estimate {
+    let Estimate { mean, standard_error } = estimate;
+    Estimate { mean: shown(mean), standard_error: shown(standard_error) }
 }
 
 /// A share in per cent, without the sign.

@@ -2,12 +2,11 @@
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
-use veilwalk::Chain;
-use veilwalk::internal::nats::in_nats;
+use veilwalk::{Chain, Ground};
 
-use crate::args::{ChainOptions, DistanceOptions, Format, Loaded, thousands};
+use crate::args::{ChainOptions, DistanceOptions, Format, Loaded, WantedMetric, thousands};
 use crate::progress::with_progress;
-use crate::terminal;
+use crate::{terminal, units};
 
 /// Check a chain and print its figures
 #[derive(Debug, clap::Args)]
@@ -36,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     if args.verify {
         verify(&args.chain, &loaded)?;
     }
-    let model = args.distances.model(loaded)?;
+    let model = args.distances.model(loaded, &WantedMetric::Anything)?;
     let chain = model.chain();
     // On a large chain what cannot be told is left out; on any other it is an error.
     let large = model.require_tables().is_err();
@@ -70,7 +69,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
                 "stationary": stationary,
                 "hash": chain.hash().to_string(),
             });
-            terminal::print(format_args!("{answer:#}"))?;
+            terminal::print(format_args!("{:#}", units::json(answer)))?;
         }
         Format::Text => {
             let mut table = terminal::table(&["chain", &args.chain]);
@@ -86,7 +85,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
                 match diameter {
                     Some(pair) => format!(
                         "{}, from {} to {}",
-                        in_nats(pair.distance),
+                        units::distance(pair.distance),
                         chain.label(pair.from),
                         chain.label(pair.to)
                     ),
@@ -98,7 +97,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
                     "closest pair",
                     format!(
                         "{}, {} and {}: a radius below this protects nothing",
-                        in_nats(pair.distance),
+                        units::distance(pair.distance),
                         chain.label(pair.from),
                         chain.label(pair.to)
                     ),
@@ -112,6 +111,9 @@ pub(super) fn run(args: &Args) -> Result<()> {
                 (_, Err(why)) | (Err(why), _) => {
                     row("in the long run", format!("not computed: {why}"));
                 }
+            }
+            if *model.ground() != Ground::Nats {
+                row("distances", model.ground().to_string());
             }
             row("hash", chain.hash().to_string());
             terminal::print(terminal::lines(&table))?;

@@ -39,8 +39,10 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> Result<()> {
     let mut inputs = args.options.inputs(&args.chain);
     inputs.extend(args.mechanism.input());
+    inputs.extend(args.distances.input());
     settle_output(&args.output, Written::Other, &inputs)?;
-    let model = Arc::new(args.distances.model(args.options.read(&args.chain)?)?);
+    let model =
+        Arc::new(args.distances.model(args.options.read(&args.chain)?, &args.mechanism.wanted()?)?);
     let mut scales = Vec::new();
     let mut holds = match model.require_tables() {
         Ok(()) => "all distances".to_owned(),

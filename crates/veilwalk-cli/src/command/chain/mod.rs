@@ -1,9 +1,10 @@
-//! `veilwalk chain`: look at a chain, compile it, fit one, sample it, make one up.
+//! `veilwalk chain`: look at a chain, compile it, fit one, make one of a map, sample it, make one up.
 
 mod check;
 mod compile;
 mod fit;
 mod generate;
+mod osm;
 mod sample;
 
 use std::path::Path;
@@ -14,12 +15,13 @@ use veilwalk_io::{AtomicFile, ChainText, write_chain_with};
 
 use crate::args::{self, Input, Written, is_standard_output};
 
-/// Look at a chain, compile it, fit one to walks, sample its walks, or generate one
+/// Look at a chain, compile it, fit one to walks, make one of a map, sample its walks, or generate one
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Check(check::Args),
     Compile(compile::Args),
     Fit(Box<fit::Args>),
+    Osm(osm::Args),
     Sample(sample::Args),
     #[command(subcommand)]
     Generate(generate::Command),
@@ -30,6 +32,7 @@ pub(crate) fn run(command: &Command) -> Result<()> {
         Command::Check(args) => check::run(args),
         Command::Compile(args) => compile::run(args),
         Command::Fit(args) => fit::run(args),
+        Command::Osm(args) => osm::run(args),
         Command::Sample(args) => sample::run(args),
         Command::Generate(command) => generate::run(command),
     }

@@ -12,13 +12,13 @@ use veilwalk::guarantee::Cover;
 use veilwalk::internal::plan::affordable_walks;
 use veilwalk::internal::simulate::{Estimate, RealWalks, SimulatedUtility, Simulation, simulate};
 use veilwalk::mechanism::{BlockLength, Unit};
-use veilwalk::{Design, Mechanism, Preset, Promise, Rule, unwatched};
+use veilwalk::{Design, Measure, Mechanism, Preset, Promise, Rule, unwatched};
 
 use super::Setting;
 use crate::args::{block_flag, block_value, counted};
 use crate::command::analyze::refuse_too_long;
 use crate::progress::with_progress;
-use crate::terminal;
+use crate::{terminal, units};
 
 /// The design that is released in blocks.
 const DESIGN: Design = Design { rule: Rule::Exponential, ..Preset::Sharp.design() };
@@ -123,7 +123,13 @@ impl Delay {
                 block_flag(row.length),
                 with_error(wrong, 100.0, 2, " %"),
                 bar(wrong.mean, most_wrong),
-                with_error(distance, 1.0, 4, " nats"),
+                match units::measure() {
+                    Measure::Nats => with_error(distance, 1.0, 4, " nats"),
+                    measure => {
+                        let metres = measure.shown(1.0);
+                        with_error(distance, metres, 1, &format!(" {}", measure.suffix()))
+                    }
+                },
                 bar(distance.mean, farthest),
             ]);
         }

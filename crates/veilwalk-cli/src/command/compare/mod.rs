@@ -12,14 +12,14 @@ use veilwalk::Preset;
 use veilwalk::analysis::{Comparison, Setting};
 use veilwalk::guarantee::Effort;
 use veilwalk::internal::compare::Basis;
-use veilwalk::mechanism::{BlockLength, Epsilon, Radius};
+use veilwalk::mechanism::{BlockLength, Epsilon, Radius, Unit};
 
 use self::delay::Delay;
 use self::success::{Success, Wanted};
-use crate::args::{ChainArgs, Format, count, whole};
+use crate::args::{ChainArgs, Format, WantedMetric, count, whole};
 use crate::own_walks::{OwnWalkArgs, parse_nats, start_flag, start_in_words};
 use crate::progress::with_labelled_progress;
-use crate::terminal;
+use crate::{terminal, units};
 
 /// Compare mechanisms on a chain, and name the best for each purpose
 ///
@@ -69,8 +69,14 @@ pub(crate) struct Args {
     )]
     epsilons: Vec<Epsilon>,
 
-    /// The radius of the first comparison, in nats; without it, only the second is made
-    #[arg(long, value_name = "NATS", allow_negative_numbers = true, help_heading = "Mechanisms")]
+    /// The radius of the first comparison, in nats, or in metres such as 200m; without it, only the second is made
+    #[arg(
+        long,
+        visible_alias = "per",
+        value_name = "NATS|METRES",
+        allow_negative_numbers = true,
+        help_heading = "Mechanisms"
+    )]
     radius: Option<Radius>,
 
     /// Instead of a radius: the number of replaced states of the first comparison
@@ -141,7 +147,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let model = args.chain.model()?;
+    let model = args.chain.model(&WantedMetric::by(args.radius.map(Unit::Radius)))?;
     let origin = args.own.origin(model.chain())?;
     let setting = Setting {
         model: model.clone(),
@@ -182,7 +188,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             if !successes.is_empty() {
                 answer["equal_attacker"] = successes.iter().map(Success::to_json).collect();
             }
-            terminal::print(format_args!("{answer:#}"))
+            terminal::print(format_args!("{:#}", units::json(answer)))
         }
         Format::Text => {
             terminal::print(text::page(

@@ -6,14 +6,14 @@ use comfy_table::CellAlignment;
 use veilwalk::analysis::{Comparison, Setting};
 use veilwalk::internal::compare::{Basis, Purpose};
 use veilwalk::internal::guarantee::FigureKind;
-use veilwalk::internal::nats::in_nats;
 
 use super::command;
 use super::delay::Delay;
 use super::success::Success;
 use crate::args::counted;
-use crate::command::analyze::{chance, nats, percent};
-use crate::terminal;
+use crate::command::analyze::{chance, percent};
+use crate::units::nats;
+use crate::{terminal, units};
 
 pub(super) fn page(
     setting: &Setting,
@@ -41,7 +41,7 @@ pub(super) fn page(
         "wrong states",
         "mean distance",
         "entropy",
-        format!("over {}", in_nats(setting.level)),
+        format!("over {}", units::number(setting.level)),
         "loss",
         ""
     );
@@ -55,7 +55,7 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
             page,
             "\nAt equal epsilon and radius: epsilon {epsilon}, radius {}\n  Each scale is what \
              the mechanism's own proof gives; what is lost differs (last column).",
-            in_nats(radius)
+            radius.in_words()
         ),
         Basis::Substitutions(count) => writeln!(
             page,
@@ -69,7 +69,7 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
              all give the same away, whichever adjacency they were made for."
         ),
     };
-    let over = format!("over {}", in_nats(setting.level));
+    let over = format!("over {}", units::number(setting.level));
     let header = ["mechanism", "wrong states", "mean distance", "entropy", &over, "loss"];
     let mut table = terminal::table(&header);
     let mut refused = Vec::new();
@@ -95,7 +95,7 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
         table.add_row([
             row.preset.to_string(),
             with_error(percent, utility.wrong_state_share, off(Purpose::WrongStates)),
-            with_error(nats, utility.mean_distance_nats, off(Purpose::Closeness)),
+            with_error(units::figure, utility.mean_distance_nats, off(Purpose::Closeness)),
             nats(utility.entropy_nats.released),
             chance(utility.exceedance[0].per_step),
             format!("{sign}{}", chance(measured.loss)),
@@ -106,7 +106,7 @@ fn section(page: &mut String, setting: &Setting, comparison: &Comparison, chain_
     table.add_row([
         "(chain alone)".into(),
         percent(alone.wrong_state_share),
-        nats(alone.mean_distance_nats),
+        units::figure(alone.mean_distance_nats),
         nats(alone.entropy_nats.released),
         chance(alone.exceedance[0].per_step),
         "0".into(),
@@ -201,7 +201,7 @@ fn winners(page: &mut String, comparison: &Comparison, chain_flags: &str) {
         let Some((row, measured)) = comparison.winner(purpose) else { continue };
         let figure = purpose.figure(&measured.utility);
         let (what, figure) = match purpose {
-            Purpose::Closeness => ("closest to the real walk", nats(figure)),
+            Purpose::Closeness => ("closest to the real walk", units::figure(figure)),
             Purpose::WrongStates => ("fewest wrong states", percent(figure)),
             Purpose::Typicality => {
                 ("most like a typical walk", format!("entropy {} off", nats(figure)))
@@ -217,7 +217,7 @@ fn winners(page: &mut String, comparison: &Comparison, chain_flags: &str) {
         let advice = format!(
             "Nothing is protected at this radius: the closest two states are {} apart. Give \
              at least that to release walks.",
-            in_nats(smallest)
+            smallest
         );
         let _ = writeln!(page, "{}", terminal::wrapped(&advice));
         return;

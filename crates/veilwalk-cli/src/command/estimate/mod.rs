@@ -17,7 +17,8 @@ use veilwalk::inference::{
 use veilwalk_io::{AtomicFile, Released, WriteError, WriteErrorKind};
 
 use crate::args::{
-    self, ChainArgs, Format, ThreadArgs, Written, any_whole, counted, is_standard_output, whole,
+    self, ChainArgs, Format, ThreadArgs, WantedMetric, Written, any_whole, counted,
+    is_standard_output, whole,
 };
 use crate::{progress, released, terminal};
 
@@ -128,7 +129,8 @@ fn strength(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args) -> Result<()> {
     args.settle()?;
     args.threads.settle()?;
-    let model = args.chain.any_model()?;
+    let wanted = args.releases.first().map(|release| WantedMetric::by_release(release));
+    let model = args.chain.any_model(&wanted.unwrap_or_default())?;
     let chain = model.chain();
     let read = args.releases.iter().map(|release| released::read(release, &model));
     let read = read.collect::<Result<Vec<Released>>>()?;

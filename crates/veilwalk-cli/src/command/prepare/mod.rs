@@ -1,7 +1,9 @@
 //! `veilwalk prepare`: walks of the raw events of persons.
 
+mod map;
 mod read;
 mod settings;
+mod sorted;
 mod text;
 
 use std::io::Write;
@@ -12,12 +14,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, Result, bail};
 use veilwalk::internal::request::Span;
 use veilwalk_io::{
-    AtomicFile, ClockPart, Compression, HeldOutput, Prepared, WalkFormat, WalkWriter,
+    AtomicFile, ClockPart, Compression, HeldOutput, Labels, Prepared, WalkFormat, WalkWriter,
 };
-use veilwalk_prepare::{Places, Settings, Shaping, Sorted, Summary, Window, Zone};
+use veilwalk_prepare::{Places, Settings, Shaping, Summary, Window, Zone};
+use veilwalk_roads::MatchSettings;
 
 use crate::args::{Input, Written, is_standard_output, refuse_to_replace, settle_output, whole};
 use crate::progress;
+use sorted::Sorted;
 
 /// The column that says whose walk it is.
 const PERSON: &str = "person";
@@ -32,8 +36,8 @@ const PERSON: &str = "person";
 /// are; it holds settings and nothing of the events.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The events: CSV or TSV with a header, NDJSON, Parquet, Arrow, or a log of cases in XES; text may be compressed
-    /// with gzip or zstd; `-` for a table on standard input
+    /// The events: CSV or TSV with a header, NDJSON, Parquet, Arrow, a log of cases in XES, or for positions a trace in
+    /// GPX; text may be compressed with gzip or zstd; `-` for a table on standard input
     events: String,
 
     /// Where to write the walks, `-` for standard output. The name tells the format, as for
@@ -51,30 +55,30 @@ pub(crate) struct Args {
     time_column: Option<String>,
 
     /// The column that says where a person was or what happened; `state` if not given, in XES `concept:name`
-    #[arg(long, value_name = "NAME", conflicts_with = "cells", help_heading = "Columns")]
+    #[arg(long, value_name = "NAME", conflicts_with = "positions", help_heading = "Columns")]
     state_column: Option<String>,
 
     /// Make states of positions: the cells of H3 of this fineness. h3:9 has cells of about 350 m; each number more
     /// or less makes them 2.6 times smaller or larger
-    #[arg(long, value_name = "CELLS", help_heading = "Columns")]
+    #[arg(long, value_name = "CELLS", group = "positions", help_heading = "Columns")]
     cells: Option<Places>,
 
-    /// The column with the latitude in degrees, for --cells
+    /// The column with the latitude in degrees, for --cells and --map
     #[arg(
         long,
         value_name = "NAME",
         default_value = "latitude",
-        requires = "cells",
+        requires = "positions",
         help_heading = "Columns"
     )]
     latitude_column: String,
 
-    /// The column with the longitude in degrees, for --cells
+    /// The column with the longitude in degrees, for --cells and --map
     #[arg(
         long,
         value_name = "NAME",
         default_value = "longitude",
-        requires = "cells",
+        requires = "positions",
         help_heading = "Columns"
     )]
     longitude_column: String,
@@ -82,6 +86,28 @@ pub(crate) struct Args {
     /// The zone of the days, and of times that have none, such as Europe/Berlin
     #[arg(long, value_name = "ZONE", help_heading = "Columns")]
     timezone: Option<Zone>,
+
+    /// Match positions to the streets of this map, a model that `veilwalk chain osm` wrote. Without --every a walk has a
+    /// state for every street that was passed, and all its moves are moves of the model; where nobody knows how somebody went
+    /// on, another walk begins
+    #[arg(long, value_name = "MODEL", group = "positions", help_heading = "Map")]
+    map: Option<PathBuf>,
+
+    /// How far positions are off, in metres: the standard deviation in each direction
+    #[arg(
+        long,
+        value_name = "METRES",
+        default_value_t = MatchSettings::SIGMA,
+        requires = "map",
+        allow_negative_numbers = true,
+        value_parser = map::metres,
+        help_heading = "Map"
+    )]
+    sigma: f64,
+
+    /// Add a column `name` with the name of each state's street
+    #[arg(long, requires = "map", help_heading = "Map")]
+    names: bool,
 
     /// How long something is known for: without --every, a walk is over when nothing was heard for longer than this, such as
     /// 30m, and another begins; with --every, the person is --away after it
@@ -128,8 +154,9 @@ pub(crate) struct Args {
     )]
     window: Window,
 
-    /// The state of ticks at which nothing is known. If not given, ticks before a person's first event have its state
-    #[arg(long, value_name = "STATE", requires = "every", help_heading = "Clock")]
+    /// The state of ticks at which nothing is known, and with --map of whoever is on no street. If not given, ticks before a
+    /// person's first event have its state
+    #[arg(long, value_name = "STATE", help_heading = "Clock")]
     away: Option<String>,
 
     /// The days on which a person has a walk: `seen` (those with an event in the window, which a release shows) or `all`
@@ -167,12 +194,13 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let settings = args.settings()?;
+    let streets = args.streets()?;
     let to_file = !is_standard_output(&args.output);
     if to_file {
         args.settle_output()?;
     }
     let prepared = args.prepared(&settings);
-    let sorted = args.read(settings.clone())?;
+    let sorted = args.read(settings.clone(), streets.as_ref())?;
     let (name, made) = if to_file {
         let file = AtomicFile::create(&args.output)?;
         let name = file.name().to_owned();
@@ -198,8 +226,9 @@ struct Made {
 }
 
 impl Args {
-    fn inputs(&self) -> [Input<'_>; 1] {
-        [(Path::new(&self.events), "the events")]
+    fn inputs(&self) -> Vec<Input<'_>> {
+        let map = self.map.iter().map(|path| (path.as_path(), "the map"));
+        [(Path::new(&self.events), "the events")].into_iter().chain(map).collect()
     }
 
     /// Refuses outputs that must not be replaced.
@@ -236,17 +265,20 @@ impl Args {
             person_column: PERSON.to_owned(),
             states_per_walk,
             clock,
+            walks: None,
         }
     }
 
     /// Writes all walks.
-    fn write<W: Write + Send>(&self, sorted: Sorted, out: W, name: &str) -> Result<(W, Made)> {
+    fn write<W: Write + Send>(&self, sorted: Sorted<'_>, out: W, name: &str) -> Result<(W, Made)> {
         let format = WalkFormat::from_path(&self.output).unwrap_or(WalkFormat::Csv);
         let compression = Compression::from_path(&self.output);
         let labels = sorted.labels().to_vec();
         let columns = [PERSON];
+        let called = self.names.then(|| sorted.names());
+        let called = called.as_ref().map(|names| names as &dyn Labels);
         let mut walks =
-            WalkWriter::with_columns(out, name, format, compression, &labels, &columns)?;
+            WalkWriter::with_names(out, name, format, compression, &labels, &columns, called)?;
         let persons = sorted.persons();
         let mut most_walks = 0;
         let summary = progress::with_labelled_progress(|tell| {

@@ -6,27 +6,35 @@ use std::path::Path;
 
 use anyhow::{Error, Result, anyhow};
 use veilwalk_io::{EventColumns, EventOptions, EventPlace, EventReader, ReadError};
-use veilwalk_prepare::{AddError, Event, EventAt, Preparation, Settings, Sorted};
+use veilwalk_prepare::{AddError, Event, EventAt, Settings};
+use veilwalk_roads::Streets;
 
 use super::Args;
+use super::sorted::{Sorted, Taking};
 use crate::progress;
 
 impl Args {
     /// Reads all events and puts them in order.
-    pub(super) fn read(&self, settings: Settings) -> Result<Sorted> {
+    pub(super) fn read<'s>(
+        &self,
+        settings: Settings,
+        streets: Option<&'s Streets>,
+    ) -> Result<Sorted<'s>> {
         let options = self.event_options();
+        let map = streets.map(|streets| (streets, self.matching()));
+        let taking = Taking::new(settings, map, self.away.clone());
         if self.events == "-" {
             let input = std::io::stdin().lock();
-            take_all(EventReader::new(input, "standard input", &options), settings)
+            take_all(EventReader::new(input, "standard input", &options), taking)
         } else {
-            take_all(EventReader::open(Path::new(&self.events), &options), settings)
+            take_all(EventReader::open(Path::new(&self.events), &options), taking)
         }
     }
 
     fn event_options(&self) -> EventOptions {
-        let place = match self.cells {
-            None => EventColumns::State(self.state_column.clone()),
-            Some(_) => EventColumns::Position {
+        let place = match self.cells.is_some() || self.map.is_some() {
+            false => EventColumns::State(self.state_column.clone()),
+            true => EventColumns::Position {
                 latitude: self.latitude_column.clone(),
                 longitude: self.longitude_column.clone(),
             },
@@ -41,13 +49,12 @@ impl Args {
 
 fn take_all<R: Read>(
     reader: Result<EventReader<R>, ReadError>,
-    settings: Settings,
-) -> Result<Sorted> {
+    mut taking: Taking<'_>,
+) -> Result<Sorted<'_>> {
     /// So many events are read before the bar is looked at again.
     const AT_ONCE: u32 = 1 << 12;
     let mut reader = reader?;
     let name = reader.name().to_owned();
-    let mut preparation = Preparation::new(settings);
     progress::with_labelled_progress(|tell| {
         let mut until_told = 0;
         while let Some(row) = reader.next_event()? {
@@ -58,7 +65,7 @@ fn take_all<R: Read>(
                 }
             };
             let event = Event { person: row.person, time: row.time, at };
-            if let Err(error) = preparation.add(event) {
+            if let Err(error) = taking.add(event) {
                 return Err(match error {
                     AddError::Event(error) => anyhow!("{name}, {}: {error}", row.place),
                     other => Error::new(other),
@@ -74,5 +81,5 @@ fn take_all<R: Read>(
         }
         Ok(())
     })?;
-    preparation.finish().map_err(|error| anyhow!("{name}: {error}"))
+    taking.finish().map_err(|error| anyhow!("{name}: {error}"))
 }

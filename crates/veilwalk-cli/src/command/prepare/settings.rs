@@ -30,6 +30,12 @@ impl Args {
     }
 
     fn shaping(&self) -> Result<Shaping> {
+        if self.away.is_some() && self.every.is_none() && self.map.is_none() {
+            bail!(
+                "--away: without a clock or a map nobody is away; give --every SPAN or --map MODEL as well, or leave \
+                 the flag out"
+            );
+        }
         let Some(every) = self.every else {
             let stays = if self.merge_stays { Stays::Merge } else { Stays::Keep };
             let padding = self.end.clone().zip(self.length);

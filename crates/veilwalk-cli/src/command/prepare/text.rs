@@ -29,6 +29,12 @@ pub(super) fn tell(name: &str, settings: &Settings, made: &Made) {
             "event",
             "at the time of another of the same person: in the order of the input",
         ),
+        (
+            summary.outliers,
+            "position",
+            "left out: no way leads there from those before it in the time",
+        ),
+        (summary.off_the_map, "position", "on no street of the map"),
         (summary.stays_merged, "event", "merged with the one before it: the same state"),
         (
             summary.out_of_window,

@@ -9,9 +9,7 @@ use veilwalk::internal::request::{Made, PersonTotal};
 use veilwalk::internal::session::WalkDigest;
 use veilwalk::session::Releaser;
 use veilwalk::{Chain, Promise, Start};
-use veilwalk_io::{
-    NewWalk, Prepared, ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader,
-};
+use veilwalk_io::{NewWalk, ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader};
 use veilwalk_ledger::{Charge, Charged, Ledger, LedgerError, Limit, Terms};
 
 use super::{Args, Run};
@@ -33,7 +31,6 @@ pub(super) type Known = BTreeMap<String, KnownWalk>;
 pub(super) struct KnownWalk {
     person: Option<String>,
     digest: Option<WalkDigest>,
-    states: u64,
 }
 
 impl Charging {
@@ -142,10 +139,11 @@ impl Args {
         Ok(())
     }
 
-    /// What is read of a row when it is charged: the person after the columns that are kept.
+    /// What is read of a row beyond the columns that are kept: the person, and the number of the step.
     pub(super) fn options_with_person(&self) -> WalkOptions {
         let mut options = self.options();
         options.keep.extend(self.person_column().map(str::to_owned));
+        options.keep.extend(self.step_column.clone().filter(|_| self.state.is_some()));
         options
     }
 
@@ -183,7 +181,6 @@ impl Args {
                 let walk = KnownWalk {
                     person: person.map(str::to_owned),
                     digest: digests.walk_digest(name),
-                    states: 0,
                 };
                 known.insert(name.to_owned(), walk);
             }
@@ -199,29 +196,7 @@ impl Args {
             if let Some(digest) = &mut walk.digest {
                 digest.push(real);
             }
-            walk.states += 1;
-        }
-        // Rows that are left out were not counted.
-        if run.unknown_states != UnknownStates::Skip {
-            self.check_prepared(&known)?;
         }
         Ok(known)
-    }
-
-    /// Refuses walks that cannot be those of which a file beside them says how far apart states are: a stay would be
-    /// protected for as many states as it has in others.
-    fn check_prepared(&self, known: &Known) -> Result<()> {
-        let Some(expected) = self.release.mechanism.prepared_states() else { return Ok(()) };
-        if let Some((name, walk)) = known.iter().find(|(_, walk)| walk.states != expected) {
-            let beside = Prepared::path_for(Path::new(&self.walks));
-            bail!(
-                "{}: {name:?} has {}, and {} says that every walk has {expected}, so it is not about these walks; \
-                 prepare them again, or move that file away and give --every",
-                self.walks,
-                counted(walk.states as usize, "state"),
-                beside.display(),
-            );
-        }
-        Ok(())
     }
 }

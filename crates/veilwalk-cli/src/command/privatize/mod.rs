@@ -1,7 +1,11 @@
 //! `veilwalk privatize`: releases every walk of a file, or of a pipe while it is written.
 
+mod appended;
 mod charging;
+mod draining;
+mod kept;
 mod manifest;
+mod order;
 mod release;
 
 use std::io::IsTerminal;
@@ -9,15 +13,18 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result, anyhow, bail};
+use clap::ValueEnum;
 use veilwalk::guarantee::Cover;
 use veilwalk::internal::request::Made;
+use veilwalk::mechanism::BlockLength;
 use veilwalk::random::{ReleaseId, SourceKind};
-use veilwalk::{Chain, Mechanism, Source, Start};
+use veilwalk::{Chain, Mechanism, Promise, Source, Start};
 use veilwalk_io::{
-    AtomicFile, Compression, Hashing, HeldOutput, NewWalk, OwnColumns, ReadError, ReadErrorKind,
-    UnknownStates, WalkFormat, WalkOptions, WalkReader,
+    AtomicFile, Compression, Hashing, HeldOutput, NewWalk, OnError, OwnColumns, ReadError,
+    ReadErrorKind, UnknownStates, WalkFormat, WalkOptions, WalkReader,
 };
 
+use self::appended::Appended;
 use self::charging::{Charging, Known};
 use self::manifest::manifest;
 use self::release::{Output, Release, Walks};
@@ -27,6 +34,7 @@ use crate::args::{
 };
 use crate::progress;
 use crate::terminal;
+use veilwalk_ledger::Window;
 
 /// Release every walk: private, feasible, close to the real one
 ///
@@ -65,14 +73,51 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "state", help_heading = "Input and output")]
     state_column: String,
 
+    /// The column that says which step of its walk a row is, in numbers that grow. The rows of a walk are released in the
+    /// order in which they stand, and a file in which that is another order is refused. If not given, that is the column `step`
+    /// where there is one. `none` takes rows as they stand, as is done with --stream and with pipes. With --state, the column with the
+    /// number of the step, from 0 in each walk: a row that comes again gets the same answer. Without it rows are the next steps of
+    /// their walks
+    #[arg(long, value_name = "NAME|none", help_heading = "Input and output")]
+    step_column: Option<String>,
+
     /// Copy this column to the release unchanged and unprotected; may be given several times
     #[arg(long, value_name = "NAME", help_heading = "Input and output")]
     keep: Vec<String>,
 
     /// Answer each line before the next is read. Without it nothing is written until all walks are
-    /// released, so that a run that fails has released nothing
+    /// released, so that a run that fails has released nothing. With -o, rows are appended, and on the disk
+    /// as soon as they are answered. SIGTERM and SIGHUP end a stream in good order
     #[arg(long, help_heading = "Input and output")]
     stream: bool,
+
+    /// With --stream, what to do with a line that is wrong: `stop` there, or `answer` it with an error and go
+    /// on: an object with `error` and `line`, or in a table a row with the column `error`. `answer` if not given
+    /// for objects (NDJSON), `stop` for tables
+    #[arg(long, value_name = "WHAT", requires = "stream", help_heading = "Input and output")]
+    on_error: Option<WhenWrong>,
+
+    /// With --stream, the longest line that is taken, in bytes
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 1 << 20,
+        allow_negative_numbers = true,
+        value_parser = whole::<usize>(16..=1 << 30),
+        help_heading = "Input and output"
+    )]
+    max_line: usize,
+
+    /// With --stream, keep walks in this directory, so that they go on after a restart: each answer is on the
+    /// disk before it is written, and real states never are. The directory belongs to this chain, mechanism,
+    /// promise and start from then on. Walks stay open at the end of the input, until --idle or with --grouped
+    /// until another begins
+    #[arg(long, value_name = "DIR", requires = "stream", help_heading = "Input and output")]
+    state: Option<PathBuf>,
+
+    /// With --state, end a walk for which nothing came for this long
+    #[arg(long, value_name = "SPAN", default_value = "2h", help_heading = "Input and output")]
+    idle: Window,
 
     /// The rows of each walk are next to each other, and a walk is over when another begins. With --block
     /// or --lag, it is then released without waiting for the end of the input; a walk that goes on later is an error
@@ -122,18 +167,50 @@ pub(crate) struct Args {
     disclose_counts: bool,
 }
 
+/// What to do with a line that is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WhenWrong {
+    Answer,
+    Stop,
+}
+
+impl From<WhenWrong> for OnError {
+    fn from(what: WhenWrong) -> Self {
+        match what {
+            WhenWrong::Answer => Self::Answer,
+            WhenWrong::Stop => Self::Stop,
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
+    let outcome = release(args);
+    match outcome {
+        // Whoever reads a stream relies on it; that it is gone is no success.
+        Err(error) if args.stream && terminal::is_broken_pipe(&error) => {
+            Err(terminal::OutputClosed.into())
+        }
+        outcome => outcome,
+    }
+}
+
+fn release(args: &Args) -> Result<()> {
     args.randomness.refuse_known_secret(&args.other_inputs())?;
     let source = args.randomness.source()?;
+    args.check_kept(source.kind())?;
     let release_id = match source.release_id() {
         Some(id) => id,
         None => ReleaseId::random()?,
     };
-    let model = args.release.chain.any_model()?;
+    let model = args.release.any_model()?;
     let start = args::start(model.chain(), &args.start)?;
     let unknown_states = args.unknown_states(model.chain())?;
     if let Some(output) = args.output.as_ref().filter(|_| args.writes_to_file()) {
-        args::settle_output(output, Written::Release, &args.inputs())?;
+        if args.stream {
+            args::refuse_to_replace(output, &args.inputs())?;
+        } else {
+            args::settle_output(output, Written::Release, &args.inputs())?;
+        }
     }
     if args.walks != "-" {
         args.release.mechanism.look_at_walks(Path::new(&args.walks))?;
@@ -143,31 +220,37 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let promise = asked.request.promise;
     asked.check(model.chain())?;
     let cover = args.protection.cover(&model, promise)?;
-    let chosen = asked.on(&model)?;
-    let blocks = length.map(|length| format!(" in {}", blocks_in_words(length)));
-    let blocks = blocks.unwrap_or_default();
-    terminal::note(format!("mechanism {}{blocks}, {promise}", chosen.name));
-    terminal::note(format!("release id {release_id}"));
-    if let Some(visit) = args.release.mechanism.visit() {
-        terminal::note(visit);
-    }
-    tell_observation(&chosen.mechanism);
-    args::tell_coverage(&cover, promise);
-    args.warn(&source, start);
     args.check_person_column()?;
-    let ledger = Charging::open(args, &chosen, release_id.to_bytes(), start)?;
+    args.check_order()?;
+    let chosen = asked.on(&model)?;
+    let ledger = match args.state {
+        // The engine charges walks.
+        Some(_) => None,
+        None => Charging::open(args, &chosen, release_id.to_bytes(), start)?,
+    };
     let run = Run { args, chosen, cover, source, release_id, start, unknown_states, ledger };
-    let walks = Walks::open(args).map_err(|error| match error.downcast() {
-        Ok(error) => args.with_advice(model.chain(), error),
-        Err(other) => other,
-    })?;
-    // Before anything is charged.
+    let walks = match Walks::open(args).map_err(|error| error.downcast::<ReadError>()) {
+        Ok(walks) => walks,
+        Err(Ok(error)) if args.stream && matches!(error.kind(), ReadErrorKind::Empty { .. }) => {
+            terminal::warning(format!("{}: there is nothing in it", error.file()));
+            return Ok(());
+        }
+        Err(Ok(error)) => return Err(args.with_advice(model.chain(), error)),
+        Err(Err(other)) => return Err(other),
+    };
+    // Before anything is charged, or said of a release that there will not be.
     OwnColumns::of(&run.chosen.mechanism).check_kept(&args.output_name(), &args.keep)?;
+    let walks = match walks {
+        Walks::Stream(reader, _) if args.state.is_some() => {
+            run.tell(length, promise);
+            return run.chosen.mechanism.model().guarded(|| kept::release(&run, reader));
+        }
+        walks => walks,
+    };
     let looks_first = run.ledger.is_some() || args.person_column().is_some();
     let known = match (looks_first, walks.can_be_read_twice()) {
         (true, true) => {
-            let known = args.known_walks(model.chain(), &run);
-            known.map_err(|error| match error.downcast() {
+            args.known_walks(model.chain(), &run).map_err(|error| match error.downcast() {
                 Ok(error) => args.with_advice(model.chain(), error),
                 Err(other) => other,
             })?
@@ -175,6 +258,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         // In a pipe the walks are not known beforehand: each is charged when it is first seen.
         _ => Known::new(),
     };
+    run.tell(length, promise);
     let most_walks = args.person_column().and_then(|_| charging::tell_persons(&known, promise));
     run.release(walks, &known, most_walks)
 }
@@ -195,6 +279,28 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Says what is about to be released, once nothing stands against it but what may be wrong with a row.
+    fn tell(&self, length: Option<BlockLength>, promise: Promise) {
+        let blocks = length.map(|length| format!(" in {}", blocks_in_words(length)));
+        let blocks = blocks.unwrap_or_default();
+        terminal::note(format!("mechanism {}{blocks}, {promise}", self.chosen.name));
+        if self.args.state.is_none() {
+            terminal::note(format!("release id {}", self.release_id));
+        }
+        if let Some(visit) = self.args.release.mechanism.visit() {
+            terminal::note(visit);
+        }
+        tell_observation(&self.chosen.mechanism);
+        args::tell_coverage(&self.cover, promise);
+        self.args.warn(&self.source, self.start);
+        if !self.args.writes_to_file() && self.args.state.is_none() {
+            terminal::note(
+                "printed without a manifest; -o FILE writes one beside the release, by which `veilwalk verify`, \
+                 `refine` and `estimate` know what was promised",
+            );
+        }
+    }
+
     /// Releases all that is read. The walks that are known are charged in one go, as soon as there
     /// is somewhere to write them to; any other before its first state is released.
     fn release(&self, walks: Walks, known: &Known, most_walks: Option<u64>) -> Result<()> {
@@ -212,12 +318,8 @@ impl Run<'_> {
             Some(path) if args.writes_to_file() => {
                 let format = WalkFormat::from_path(path).unwrap_or(walks.format());
                 let compression = Compression::from_path(path);
-                let packed = compression != Compression::None;
-                if args.stream && (packed || !format.is_text()) {
-                    bail!(
-                        "--stream writes plain CSV, TSV or NDJSON, so that every row can be read \
-                         at once; give -o such a name, or leave --stream out"
-                    );
+                if args.stream {
+                    return self.append(&release, walks, path, most_walks, &charge_first);
                 }
                 let file = AtomicFile::create(path)?;
                 let name = file.name().to_owned();
@@ -253,6 +355,36 @@ impl Run<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// A stream into a file of its own: rows are there at once, and the manifest when it ends.
+    fn append(
+        &self,
+        release: &Release<'_>,
+        walks: Walks,
+        path: &Path,
+        most_walks: Option<u64>,
+        charge_first: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        let format = self.args.row_format(path, walks.format())?;
+        let name = path.display().to_string();
+        let was_there = path.exists();
+        let file = Appended::create(path)?;
+        self.when_stopped("the rows that were written are released; there is no manifest");
+        charge_first().inspect_err(|_| {
+            if !was_there {
+                let _ = std::fs::remove_file(path);
+            }
+        })?;
+        let (out, compression) = (Hashing::new(file), Compression::None);
+        let (tally, hashed) =
+            release.run(walks, Output { out, name: &name, format, compression })?;
+        let (_, hash) = hashed.finish();
+        let manifest = manifest(self, &tally, most_walks, path, hash).prepare_for(path)?;
+        let manifest_name = manifest.name().to_owned();
+        manifest.commit()?;
+        terminal::note(format!("wrote {name} and {manifest_name}"));
         Ok(())
     }
 

@@ -7,11 +7,13 @@ use std::time::Instant;
 use anyhow::{Context, Error, Result, anyhow, bail};
 use serde_json::json;
 use veilwalk_io::{
-    Charge, Compression, Grouping, OwnColumns, ReleaseError, ReleaseOutput, ReleaseWatch,
-    ReleaseWriter, Tally, UnknownStates, WalkFormat, WalkInput, WalkReader, WalkRelease,
-    release_rows,
+    Charge, Compression, Errors, Grouping, OnError, OwnColumns, ReleaseError, ReleaseOutput,
+    ReleaseWatch, ReleaseWriter, Tally, UnknownStates, WalkFormat, WalkInput, WalkReader,
+    WalkRelease, release_lines,
 };
 
+use super::draining::{DRAINING, Draining};
+use super::kept::tell_wrong;
 use super::{Args, Run};
 use crate::args::{counted, left_out, rate, replaced};
 use crate::progress::{self, Waiting};
@@ -38,11 +40,11 @@ impl Walks {
         let path = Path::new(&args.walks);
         let mut options = if args.stream { args.options_with_person() } else { args.options() };
         let pipe: Option<Box<dyn Read + Send>> = if args.walks == "-" {
-            Some(Box::new(Waiting(std::io::stdin())))
+            Some(read_from(args, std::io::stdin())?)
         } else if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             let file = std::fs::File::open(path);
             let file = file.with_context(|| format!("cannot read {}", args.walks))?;
-            Some(Box::new(Waiting(file)))
+            Some(read_from(args, file)?)
         } else {
             None
         };
@@ -53,13 +55,34 @@ impl Walks {
         let walks = match (pipe, args.stream) {
             (Some(pipe), true) => Self::Stream(WalkReader::new(pipe, name, options)?, Again::No),
             (Some(pipe), false) => Self::Whole(WalkInput::new(pipe, name, options)?, Again::No),
-            (None, true) => Self::Stream(WalkReader::open(path, options)?, Again::Yes),
+            (None, true) => {
+                // What is wrong with it is said as for any other file.
+                let file = WalkReader::open(path, options.clone())?;
+                if file.format().is_text() {
+                    options.format = Some(file.format());
+                    let file = std::fs::File::open(path);
+                    let file = file.with_context(|| format!("cannot read {}", args.walks))?;
+                    let file = read_from(args, file)?;
+                    Self::Stream(WalkReader::new(file, name, options)?, Again::Yes)
+                } else {
+                    Self::Stream(file, Again::Yes)
+                }
+            }
             (None, false) => Self::Whole(WalkInput::open(path, options)?, Again::Yes),
         };
         if args.stream && !walks.format().is_text() {
             bail!("{name}: --stream answers lines of text; leave it out for Parquet and Arrow");
         }
-        Ok(walks)
+        Ok(match walks {
+            Self::Stream(reader, again) => {
+                let mut reader = reader.with_limits(args.max_line, &DRAINING);
+                if args.keeps_json(reader.format()) {
+                    reader = reader.with_kept_json(args.keep.len());
+                }
+                Self::Stream(reader, again)
+            }
+            walks => walks,
+        })
     }
 
     pub(super) fn format(&self) -> WalkFormat {
@@ -73,6 +96,14 @@ impl Walks {
         let (Self::Stream(_, again) | Self::Whole(_, again)) = self;
         *again == Again::Yes
     }
+}
+
+/// Input that whoever wants to stop does not wait for.
+fn read_from(args: &Args, input: impl Read + Send + 'static) -> Result<Box<dyn Read + Send>> {
+    Ok(match args.stream {
+        true => Box::new(Waiting(Draining::new(input)?)),
+        false => Box::new(Waiting(input)),
+    })
 }
 
 /// Where the release goes.
@@ -105,8 +136,9 @@ impl Release<'_> {
             Walks::Whole(input, _) => (input.size(), true),
         };
         let released = progress::releasing(size, |watch| self.run_watched(walks, output, watch));
-        let (tally, out) = released.map_err(|error| self.explain(error))?;
-        if format == WalkFormat::Ndjson && tally.states + tally.skipped == 0 {
+        let (tally, wrong, out) = released.map_err(|error| self.explain(error))?;
+        let nothing = tally.states + tally.skipped == 0;
+        if format == WalkFormat::Ndjson && nothing && !self.run.args.stream {
             let args = self.run.args;
             bail!(
                 "{input}: the file is empty; it should hold one object a line, such as {}",
@@ -120,8 +152,10 @@ impl Release<'_> {
             };
             terminal::warning(format!("{input}: {why}, so the release is empty"));
         }
-        tell(&tally, timed.then(|| started.elapsed().as_secs_f64()));
+        let kind = if timed { Kind::Whole } else { Kind::Stream };
+        tell(&tally, timed.then(|| started.elapsed().as_secs_f64()), kind);
         self.tell_unknown(&tally);
+        tell_wrong(wrong);
         Ok((tally, out))
     }
 
@@ -130,7 +164,7 @@ impl Release<'_> {
         walks: Walks,
         output: Output<'_, W>,
         watch: &ReleaseWatch<'_>,
-    ) -> Result<(Tally, W), ReleaseError> {
+    ) -> Result<(Tally, u64, W), ReleaseError> {
         let Run { args, chosen, source, start, unknown_states, ledger, .. } = self.run;
         let release = WalkRelease {
             mechanism: chosen.mechanism.clone(),
@@ -145,12 +179,23 @@ impl Release<'_> {
         match walks {
             Walks::Stream(reader, _) => {
                 let own = OwnColumns::of(&release.mechanism);
-                let writer = ReleaseWriter::with_columns(out, name, format, own, &args.keep)?;
-                release_rows(&release, reader, writer)
+                let on_error = args.on_error(reader.format());
+                let errors = match on_error {
+                    OnError::Answer => Errors::AmongRows,
+                    OnError::Stop => Errors::Untold,
+                };
+                let kept = &args.keep;
+                let mut writer =
+                    ReleaseWriter::telling_errors(out, name, format, own, kept, errors)?;
+                if args.keeps_json(reader.format()) {
+                    writer = writer.with_kept_json();
+                }
+                release_lines(&release, reader, writer, on_error)
             }
             Walks::Whole(input, _) => {
                 let output = ReleaseOutput::new(out, name, format, compression, &args.keep)?;
-                release.run(input, output, args.threads())
+                let released = release.run(input, output, args.threads());
+                released.map(|(tally, out)| (tally, 0, out))
             }
         }
     }
@@ -198,8 +243,15 @@ impl Release<'_> {
     }
 }
 
+/// How walks were answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Stream,
+    Whole,
+}
+
 /// Says what was released, and how fast where no one was waited for.
-fn tell(tally: &Tally, seconds: Option<f64>) {
+fn tell(tally: &Tally, seconds: Option<f64>, kind: Kind) {
     let speed = seconds.map_or_else(String::new, |seconds| {
         format!(" in {seconds:.1} s, {} a second", rate(tally.states, seconds))
     });
@@ -208,7 +260,8 @@ fn tell(tally: &Tally, seconds: Option<f64>) {
         counted(tally.walks as usize, "walk"),
         counted(tally.states as usize, "state"),
     ));
-    if tally.infeasible > 0 {
+    // What is said of a stream goes into logs, which never depend on real states.
+    if tally.infeasible > 0 && kind == Kind::Whole {
         terminal::note(format!(
             "not possible under the chain: {} of the real walks; the guarantee covers them, but \
              the chain may not fit these walks",

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use veilwalk::inference::{Inference, RefineAim, RefineError, RefineSettings, RefinedWalk};
-use veilwalk::{Chain, Progress};
+use veilwalk::{Chain, Measure, Progress};
 use veilwalk_io::Released;
 
 use self::output::{Complete, Output};
 use self::rows::{POSTERIOR, WALKS, posterior_rows, walk_rows};
 use crate::args::{
-    self, ChainArgs, ChainOptions, Loaded, ThreadArgs, Written, any_whole, counted, is_same_file,
-    is_standard_output,
+    self, ChainArgs, ChainOptions, Loaded, ThreadArgs, WantedMetric, Written, any_whole, counted,
+    is_same_file, is_standard_output,
 };
-use crate::{progress, released, terminal};
+use crate::{progress, released, terminal, units};
 
 /// Infer from a release the walks that are nearest to the real ones
 ///
@@ -91,7 +91,7 @@ const WALKS_AT_A_TIME: usize = 256;
 pub(crate) fn run(args: &Args) -> Result<()> {
     args.settle_outputs()?;
     args.threads.settle()?;
-    let model = args.chain.any_model()?;
+    let model = args.chain.any_model(&WantedMetric::by_release(&args.release))?;
     let read = released::read(&args.release, &model)?;
     let mut inference = released::inference(&args.release, &read)?;
     if let Some(prior) = &args.prior {
@@ -213,7 +213,9 @@ impl Args {
         let (own, release) = (sums.cost / states, sums.released_cost / states);
         let gain = match self.aim {
             Aim::Distance => format!(
-                "the refined walks are expected to be {own:.3} nats from the real states on average, and the release {release:.3}"
+                "the refined walks are expected to be {} from the real states on average, and the release {}",
+                with_digits(own),
+                with_digits(release)
             ),
             Aim::States => format!(
                 "{:.1} % of the refined states are expected to be wrong, and {:.1} % of the released ones",
@@ -233,5 +235,13 @@ impl Args {
             counted(sums.states, "state")
         ));
         released::tell_quality(sums.dropped / walks.max(1) as f64, sums.surprises);
+    }
+}
+
+/// A mean distance: nats with three decimals.
+fn with_digits(distance: f64) -> String {
+    match units::measure() {
+        Measure::Nats => format!("{distance:.3} nats"),
+        _ => units::figure(distance),
     }
 }

@@ -2,111 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
-use serde_json::Value;
-use veilwalk::{Chain, StateId};
-use veilwalk_score::{Shares, Statistics};
+use anyhow::{Context, Result};
+use veilwalk::Chain;
+use veilwalk_score::{Statistics, read_estimate};
 
-use crate::args::read_bytes;
+use crate::estimated;
 
 /// Reads the shares of visits, of moves and of first and last states together.
 pub(super) fn read(path: &Path, chain: &Chain) -> Result<Statistics> {
-    let name = path.display();
-    let bytes = read_bytes(&path.to_owned())?;
-    let json: Value = serde_json::from_slice(&bytes).with_context(|| {
-        format!("{name}: this is not JSON; --estimate takes a file of estimates")
-    })?;
-    statistics(&json, chain).with_context(|| format!("{name}: this is not an estimate"))
-}
-
-fn statistics(json: &Value, chain: &Chain) -> Result<Statistics> {
-    let mut visits = vec![0.0; chain.len()];
-    for entry in list(json, "visits")? {
-        visits[state(entry, "visits", "state", chain)?.index()] += share(entry, "visits")?;
-    }
-    let pairs = |key, from, to| -> Result<Vec<(StateId, StateId, f64)>> {
-        let entries = list(json, key)?.iter().map(|entry| {
-            let ends = (state(entry, key, from, chain)?, state(entry, key, to, chain)?);
-            Ok((ends.0, ends.1, share(entry, key)?))
-        });
-        entries.collect()
-    };
-    let shares = |pairs: &[(StateId, StateId, f64)]| {
-        Shares::of_counts(pairs.iter().map(|&(a, b, p)| (Statistics::pair(a, b), p)).collect())
-    };
-    let mut found = Statistics { visits: Some(normalized(visits)?), ..Statistics::default() };
-    if json.get("moves").is_some() {
-        found.moves = Some(shares(&pairs("moves", "from", "to")?));
-    }
-    if json.get("od").is_some() {
-        let trips = pairs("od", "origin", "destination")?;
-        found.trips = Some(shares(&trips));
-        // Where trips start is the one half of where they start and end.
-        let mut starts = vec![0.0; chain.len()];
-        trips.iter().for_each(|&(origin, _, share)| starts[origin.index()] += share);
-        found.starts = Some(normalized(starts)?);
-    }
-    Ok(found)
-}
-
-fn list<'a>(json: &'a Value, key: &str) -> Result<&'a Vec<Value>> {
-    let list = json.get(key).and_then(Value::as_array);
-    list.ok_or_else(|| anyhow!("{key:?} is not a list; it should hold one object for each share"))
-}
-
-fn state(entry: &Value, list: &str, key: &str, chain: &Chain) -> Result<StateId> {
-    let Some(label) = entry.get(key).and_then(Value::as_str) else {
-        bail!("an entry of {list:?} has no text {key:?}: {entry}");
-    };
-    chain.require(label).with_context(|| format!("{list:?}"))
-}
-
-fn share(entry: &Value, list: &str) -> Result<f64> {
-    let share = entry.get("share").and_then(Value::as_f64);
-    match share.filter(|share| share.is_finite() && *share >= 0.0) {
-        Some(share) => Ok(share),
-        None => bail!("an entry of {list:?} has no \"share\" from zero up: {entry}"),
-    }
-}
-
-fn normalized(shares: Vec<f64>) -> Result<Vec<f64>> {
-    let sum: f64 = shares.iter().sum();
-    if sum <= 0.0 {
-        bail!("all of its shares are zero");
-    }
-    Ok(shares.into_iter().map(|share| share / sum).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn shares_are_read_and_what_is_none_is_named() {
-        let chain = Chain::credit();
-        let estimate = json!({
-            "walks": 2, "iterations": 9, "log_likelihood": -3.5,
-            "visits": [{"state": "B", "share": 0.75, "low": 0.7, "high": 0.8}, {"state": "Ba", "share": 0.25}],
-            "moves": [{"from": "B", "to": "Ba", "share": 1.0}],
-            "od": [{"origin": "B", "destination": "Ba", "share": 0.5}, {"origin": "Ba", "destination": "Ba", "share": 0.5}],
-        });
-        let found = statistics(&estimate, &chain).unwrap();
-        let b = chain.state("B").unwrap();
-        assert_eq!(found.visits.unwrap()[b.index()], 0.75);
-        assert_eq!(found.starts.unwrap()[b.index()], 0.5);
-        let visits = json!({ "visits": estimate["visits"] });
-        assert!(statistics(&visits, &chain).unwrap().moves.is_none());
-        for (bad, word) in [
-            (json!({}), "\"visits\" is not a list"),
-            (json!({"visits": [{"state": "X", "share": 1}]}), "\"X\" is not a state"),
-            (json!({"visits": [{"share": 1}]}), "no text \"state\""),
-            (json!({"visits": [{"state": "B"}]}), "no \"share\""),
-            (json!({"visits": [{"state": "B", "share": -1}]}), "no \"share\" from zero up"),
-            (json!({"visits": []}), "zero"),
-        ] {
-            let error = format!("{:#}", statistics(&bad, &chain).unwrap_err());
-            assert!(error.contains(word), "no {word:?} in {error}");
-        }
-    }
+    let json = estimated::read(path)?;
+    read_estimate(&json, chain)
+        .with_context(|| format!("{}: this is not an estimate", path.display()))
 }

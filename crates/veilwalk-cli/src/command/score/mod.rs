@@ -7,12 +7,14 @@ mod walks;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use serde_json::{Map, Value, json};
-use veilwalk_io::{UnknownStates, WalkOptions};
-use veilwalk_score::{Against, Candidate, Figure, Score, ScoreOptions, Scored, Walks, score};
+use veilwalk::mechanism::Epsilon;
+use veilwalk_io::{Manifest, ReadErrorKind, UnknownStates, WalkOptions};
+use veilwalk_score::{Candidate, PlainCounts, ScoreOptions, Walks, as_json, score};
 
 use self::walks::NamedWalks;
-use crate::args::{ChainArgs, Format, UnknownState, any_whole, counted, whole};
+use crate::args::{
+    ChainArgs, Format, UnknownState, WantedMetric, any_whole, counted, is_same_file, whole,
+};
 use crate::progress::{self, Stoppable};
 use crate::terminal;
 
@@ -21,8 +23,9 @@ use crate::terminal;
 /// Prints the figures that papers on private trajectories report: where walks are, how they move, where they
 /// start and end, frequent patterns, lengths, hotspots, and counts that somebody would ask for. Beside them stand
 /// those of the chain alone: as many walks, as long as the real ones, that the public chain makes up without a look
-/// at anybody. A release that is no better than that has told nothing new. It reads the real walks, and what it
-/// prints is NOT protected.
+/// at anybody. A release that is no better than that has told nothing new. Where the release has its manifest and promises
+/// for replaced states, plain counts of the real walks with Laplace noise at the same price stand there too. It reads the
+/// real walks, and what it prints is NOT protected.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The real walks: CSV with a header, NDJSON, Parquet or Arrow
@@ -81,7 +84,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let model = args.chain.any_model()?;
+    let manifest = args.manifest()?;
+    let model = args.chain.any_model(&WantedMetric::Anything)?;
     let chain = model.chain();
     let options = WalkOptions {
         trajectory_column: args.trajectory_column.clone(),
@@ -97,6 +101,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let real_walks = real.walks();
     if real_walks.is_empty() {
         bail!("{}: there are no walks to compare with", args.real.display());
+    }
+    if real.has_the_walks_of(&release) {
+        terminal::warning(format!(
+            "{}: these are the real walks themselves, state by state, so the figures say nothing",
+            release.file
+        ));
     }
     terminal::warning(
         "these figures come from the real walks and are NOT protected; do not publish them with the release",
@@ -126,13 +136,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(statistics) = &estimate {
         candidates.push(("estimate".to_owned(), Candidate::Estimate(statistics)));
     }
+    if let Some(counts) = manifest.as_ref().and_then(plain_counts) {
+        candidates.push(("Laplace counts".to_owned(), Candidate::Counts(counts)));
+    }
     let options = ScoreOptions { repetitions: args.repetitions, seed: args.seed };
     let stoppable = Stoppable::new();
     let found = score(chain, &real_walks, &candidates, options, &progress::stop_requested);
     drop(stoppable);
     let Some(found) = found else { return Err(progress::stopped()) };
     match args.format {
-        Format::Json => terminal::print(format_args!("{:#}", as_json(args, &real_walks, &found))),
+        Format::Json => {
+            terminal::print(format_args!("{:#}", as_json(&real_walks, options, &found)))
+        }
         Format::Text => {
             terminal::note(format!(
                 "{} with {} in all, {} of the chain alone",
@@ -145,33 +160,38 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-fn as_json(args: &Args, real: &Walks, found: &Score) -> Value {
-    let figure = |figure: &Figure| json!({ "value": figure.value, "deviation": figure.deviation });
-    let alone: Map<String, Value> =
-        found.chain_alone.iter().map(|one| (one.measure.key().to_owned(), figure(one))).collect();
-    let judged = |scored: &Scored| -> Value {
-        let figures = scored.figures.iter().map(|(one, against)| {
-            let mut value = figure(one);
-            value["against_chain_alone"] = json!(match against {
-                Against::Better => "better",
-                Against::Worse => "worse",
-                Against::Equal => "equal",
-            });
-            (one.measure.key().to_owned(), value)
-        });
-        figures.collect::<Map<_, _>>().into()
-    };
-    let mut answer = json!({
-        "protected": false,
-        "walks": real.len(),
-        "states": real.states(),
-        "repetitions": args.repetitions,
-        "seed": args.seed,
-        "chain_alone": alone,
-    });
-    for scored in &found.candidates {
-        answer[&scored.name] = judged(scored);
+/// What whoever holds the real walks could count at the price of a release; nothing where its promise is not about replaced
+/// states, since counts know no distance.
+fn plain_counts(manifest: &Manifest) -> Option<PlainCounts> {
+    let epsilon: Epsilon = manifest.promise.epsilon.parse().ok()?;
+    let substitutions = manifest.promise.substitutions?;
+    Some(PlainCounts { epsilon: epsilon.value().as_f64(), substitutions })
+}
+
+impl Args {
+    /// The manifest of the release, if it has one. Refuses files that stand in each other's place.
+    fn manifest(&self) -> Result<Option<Manifest>> {
+        let (real, release) = (self.real.display(), self.release.display());
+        if self.real == self.release || is_same_file(&self.real, &self.release) {
+            bail!(
+                "{real}: this is the same file twice; give the real walks first and then the release"
+            );
+        }
+        let of_release = Manifest::path_for(&self.release).exists();
+        match (Manifest::path_for(&self.real).exists(), of_release) {
+            (true, false) => bail!(
+                "{real}: this is a release, since it has a manifest beside it, and {release} has none; give the \
+                 real walks first and then the release"
+            ),
+            (true, true) => terminal::warning(format!(
+                "{real}: this is taken for the real walks, and it has the manifest of a release beside it"
+            )),
+            (false, _) => {}
+        }
+        match Manifest::read_for(&self.release) {
+            Ok(manifest) => Ok(Some(manifest)),
+            Err(error) if matches!(error.kind(), ReadErrorKind::NotFound) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
-    answer["verdict"] = found.candidates.iter().map(text::verdict).collect();
-    answer
 }

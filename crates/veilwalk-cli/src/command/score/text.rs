@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use comfy_table::CellAlignment;
-use veilwalk_score::{Against, Measure, Score, Scored};
+use veilwalk_score::{Against, Measure, Score, verdict};
 
 use crate::terminal;
 
@@ -46,62 +46,4 @@ pub(super) fn print(found: &Score) -> Result<()> {
         terminal::print(terminal::wrapped(&verdict(scored)))?;
     }
     Ok(())
-}
-
-/// What a candidate is worth beside the chain alone.
-pub(super) fn verdict(scored: &Scored) -> String {
-    let which = |wanted: Against| -> Vec<&str> {
-        let figures = scored.figures.iter().filter(|(_, against)| *against == wanted);
-        figures.map(|(figure, _)| figure.measure.in_words()).collect()
-    };
-    let (better, worse) = (which(Against::Better), which(Against::Worse));
-    let (name, all) = (&scored.name, scored.figures.len());
-    let named = |list: &[&str]| match list {
-        [] => String::new(),
-        list => format!(" ({})", list.join("; ")),
-    };
-    let count = |list: &[&str]| match list.len() {
-        0 => "none".to_owned(),
-        count if count == all => format!("all {count}"),
-        count => count.to_string(),
-    };
-    let start = format!("the {name} beats the chain alone by more than chance in");
-    let rest = format!("and is worse in {}{}", count(&worse), named(&worse));
-    let told = match (better.len(), worse.len()) {
-        (0, _) => "it tells nothing that the chain does not tell",
-        (_, 0) => "it is worth having",
-        _ => "what it is worth depends on the question",
-    };
-    format!("{start} {} of {all} figures{}, {rest}: {told}.", count(&better), named(&better))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use veilwalk_score::Figure;
-
-    fn scored(against: &[Against]) -> Scored {
-        let figures = Measure::ALL
-            .into_iter()
-            .zip(against)
-            .map(|(measure, &against)| (Figure { measure, value: 0.5, deviation: 0.1 }, against));
-        Scored { name: "release".to_owned(), figures: figures.collect() }
-    }
-
-    #[test]
-    fn verdicts() {
-        use Against::{Better, Equal, Worse};
-        let told = |against: &[Against]| verdict(&scored(against));
-        assert_eq!(
-            told(&[Better, Equal, Worse]),
-            "the release beats the chain alone by more than chance in 1 of 3 figures (visits, divergence), \
-             and is worse in 1 (visits, Kendall's tau): what it is worth depends on the question."
-        );
-        assert!(
-            told(&[Better, Better]).contains("in all 2 of 2 figures"),
-            "{}",
-            told(&[Better; 2])
-        );
-        assert!(told(&[Equal, Equal]).ends_with("it tells nothing that the chain does not tell."));
-    }
 }

@@ -55,6 +55,12 @@ impl NamedWalks {
         Ok(all)
     }
 
+    /// Whether these are others' walks, state by state, whatever their names.
+    pub(super) fn has_the_walks_of(&self, other: &Self) -> bool {
+        let alike = |place: usize| self.walks[place] == other.walks[place];
+        self.walks.len() == other.walks.len() && (0..self.walks.len()).all(alike)
+    }
+
     pub(super) fn walks(&self) -> Walks {
         self.walks.iter().map(Vec::as_slice).collect()
     }

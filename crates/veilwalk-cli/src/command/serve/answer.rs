@@ -30,22 +30,23 @@ pub(super) fn refused(status: StatusCode, code: &str, error: &str) -> Response {
 
 /// The refusal of the engine.
 pub(super) fn refusal(refusal: &Refusal) -> Response {
-    let (status, code) = match refusal {
-        Refusal::Gap { .. } => (StatusCode::CONFLICT, "gap"),
-        Refusal::Forgotten { .. } => (StatusCode::GONE, "forgotten"),
-        Refusal::Over { .. } => (StatusCode::GONE, "over"),
-        Refusal::NoSuchWalk => (StatusCode::NOT_FOUND, "no-such-walk"),
-        Refusal::UnknownState { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "unknown-state"),
-        Refusal::NoSteps => (StatusCode::UNPROCESSABLE_ENTITY, "no-steps"),
-        Refusal::TooManyWalks { .. } => (StatusCode::TOO_MANY_REQUESTS, "too-many-walks"),
-        Refusal::Budget(_) => (StatusCode::FORBIDDEN, "budget"),
-        Refusal::Ledger(_) => (StatusCode::SERVICE_UNAVAILABLE, "ledger"),
-        Refusal::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store"),
-        Refusal::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
-        Refusal::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
-        _ => (StatusCode::INTERNAL_SERVER_ERROR, "failed"),
+    let status = match refusal {
+        Refusal::Gap { .. } => StatusCode::CONFLICT,
+        Refusal::Forgotten { .. } | Refusal::RestForgotten { .. } | Refusal::Over { .. } => {
+            StatusCode::GONE
+        }
+        Refusal::NoSuchWalk => StatusCode::NOT_FOUND,
+        Refusal::UnknownState { .. } | Refusal::NoSteps | Refusal::TooLong { .. } => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        Refusal::TooManyWalks { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::Budget(_) => StatusCode::FORBIDDEN,
+        Refusal::Ledger(_) | Refusal::Store(_) | Refusal::Busy | Refusal::Stopping => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    let mut body = json!({ "code": code, "error": refusal.to_string() });
+    let mut body = json!({ "code": refusal.code(), "error": refusal.to_string() });
     // For clients that go on by themselves.
     if let Refusal::Gap { expected, .. } = refusal {
         body["next"] = Value::from(*expected);

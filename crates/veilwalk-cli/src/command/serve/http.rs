@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -19,13 +19,18 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use veilwalk::Model;
 use veilwalk_io::UnknownStates;
-use veilwalk_live::{self as live, Ask, Done, Live, Refusal, WalkName};
+use veilwalk_live::{self as live, Ask, Delay, Done, Live, Refusal, WalkName};
 
 use super::answer::{answer, json_answer, refusal, refused};
+use super::connections::Peer;
+use super::http_rate::{Client, Rate};
 use super::message::{Answered, Form, Steps};
 use super::metrics::{self, Requests};
 use super::tokens::Tokens;
 use crate::terminal;
+
+/// What is described to programs.
+const OPENAPI: &str = include_str!("openapi.json");
 
 /// How long a body may take to come.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -41,8 +46,10 @@ pub(super) enum Persons {
 pub(super) struct App {
     live: Live,
     model: Arc<Model>,
+    delay: Delay,
     unknown_states: UnknownStates,
     tokens: Option<Tokens>,
+    rate: Option<Rate>,
     max_body: usize,
     persons: Persons,
     requests: Requests,
@@ -58,6 +65,7 @@ impl App {
     pub(super) fn new(
         live: Live,
         model: Arc<Model>,
+        delay: Delay,
         unknown_states: UnknownStates,
         tokens: Option<Tokens>,
         max_body: usize,
@@ -67,8 +75,10 @@ impl App {
         Self {
             live,
             model,
+            delay,
             unknown_states,
             tokens,
+            rate: None,
             max_body,
             persons,
             requests,
@@ -82,6 +92,7 @@ impl App {
             let error = "there is nothing here; see docs/serve.md for what is";
             refused(StatusCode::NOT_FOUND, "no-such-path", error)
         };
+        let open = || async { answer(StatusCode::OK, "application/json", OPENAPI) };
         let private = Router::new()
             .route("/v1/walks/{walk}/steps", post(post_steps))
             .route("/v1/walks/{walk}", delete(delete_walk))
@@ -92,6 +103,7 @@ impl App {
             .merge(private)
             .route("/healthz", get(|| async { "alive\n" }))
             .route("/readyz", get(get_ready))
+            .route("/openapi.json", get(open))
             .fallback(nothing_here)
             .method_not_allowed_fallback(|| async {
                 let error = "this path takes another method; see docs/serve.md for which";
@@ -99,6 +111,31 @@ impl App {
             })
             .layer(middleware::from_fn_with_state(self.clone(), count))
             .with_state(self)
+    }
+
+    pub(super) fn live(&self) -> &Live {
+        &self.live
+    }
+
+    pub(super) fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    pub(super) fn unknown_states(&self) -> UnknownStates {
+        self.unknown_states
+    }
+
+    pub(super) fn max_body(&self) -> usize {
+        self.max_body
+    }
+
+    pub(super) fn persons(&self) -> Persons {
+        self.persons
+    }
+
+    /// Lets each client ask only so often.
+    pub(super) fn limiting(self, rate: Option<Rate>) -> Self {
+        Self { rate, ..self }
     }
 
     /// From here on others should ask another instance.
@@ -122,7 +159,7 @@ impl App {
     }
 
     /// Says once that answers cannot be stored, and once that they can again.
-    fn tell_trouble(&self, outcome: &Result<Done, Refusal>) {
+    pub(super) fn tell_trouble(&self, outcome: &Result<Done, Refusal>) {
         match outcome {
             Err(error @ (Refusal::Store(_) | Refusal::Ledger(_) | Refusal::Draw(_)))
                 if !self.in_trouble.swap(true, Ordering::Relaxed) =>
@@ -176,11 +213,13 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
         Ok(Done::Answered(answers)) => {
             let answers: Vec<_> = answers.iter().map(|a| Answered::new(a, chain)).collect();
             match (form, &answers[..]) {
-                (Form::One, [answer]) => json_answer(StatusCode::OK, answer),
+                (Form::One, [answer]) if app.delay == Delay::None => {
+                    json_answer(StatusCode::OK, answer)
+                }
                 _ => json_answer(StatusCode::OK, &answers),
             }
         }
-        Ok(Done::Ended { steps }) => ended(steps),
+        Ok(Done::Ended { .. }) => refusal(&Refusal::Stopping),
         Err(Refusal::UnknownState { number, unknown }) => {
             let unknown = chain.unknown(&unknown.label);
             refusal(&Refusal::UnknownState { number, unknown })
@@ -195,8 +234,16 @@ async fn delete_walk(State(app): Shared, walk: Named) -> Response {
         Err(error) => return refused(StatusCode::BAD_REQUEST, "name", &error),
     };
     match app.ask(live::Request::end(&walk)).await {
-        Ok(Done::Ended { steps }) => ended(steps),
-        Ok(Done::Answered(_)) => ended(0),
+        Ok(Done::Ended { steps, .. }) if app.delay == Delay::None => {
+            json_answer(StatusCode::OK, &json!({ "ended": true, "steps": steps }))
+        }
+        Ok(Done::Ended { steps, rest }) => {
+            let chain = app.model.chain();
+            let rest: Vec<_> = rest.iter().map(|answer| Answered::new(answer, chain)).collect();
+            let body = json!({ "ended": true, "steps": steps, "answers": rest });
+            json_answer(StatusCode::OK, &body)
+        }
+        Ok(Done::Answered(_)) => refusal(&Refusal::Stopping),
         Err(error) => refusal(&error),
     }
 }
@@ -212,10 +259,6 @@ async fn get_ready(State(app): Shared) -> Response {
         return refused(StatusCode::SERVICE_UNAVAILABLE, "not-ready", error);
     }
     "ready\n".into_response()
-}
-
-fn ended(steps: u64) -> Response {
-    json_answer(StatusCode::OK, &json!({ "ended": true, "steps": steps }))
 }
 
 /// The walk in the path, or what is wrong with it.
@@ -248,13 +291,31 @@ async fn check_token(State(app): Shared, request: Request, next: Next) -> Respon
         return refused(StatusCode::MISDIRECTED_REQUEST, "host", error);
     }
     let header = request.headers().get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-    if app.tokens.as_ref().is_none_or(|tokens| tokens.allow(header)) {
+    let peer = request.extensions().get::<Peer>().map_or(IpAddr::from([0; 4]), |peer| peer.0);
+    let client = match &app.tokens {
+        None => Some(Client::at(peer)),
+        Some(tokens) => tokens.find(header).map(Client::Token),
+    };
+    if let Some(client) = client {
+        let rate = app.rate.as_ref().map(|rate| rate.take(client, Instant::now()));
+        if let Some(Err(wait)) = rate {
+            return too_often(wait);
+        }
         return next.run(request).await;
     }
     let error = "give a token of this service as `Authorization: Bearer TOKEN`";
     let mut refused = refused(StatusCode::UNAUTHORIZED, "token", error);
     let challenge = HeaderValue::from_static("Bearer");
     refused.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    refused
+}
+
+fn too_often(wait: Duration) -> Response {
+    let error =
+        "more requests than this service takes from one client; wait, or post more steps at a time";
+    let mut refused = refused(StatusCode::TOO_MANY_REQUESTS, "rate", error);
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    refused.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     refused
 }
 

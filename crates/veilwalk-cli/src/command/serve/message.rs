@@ -23,6 +23,21 @@ struct Posted {
     state: String,
 }
 
+/// What is said to whoever publishes something else.
+pub(super) const BROKER_EXAMPLE: &str = "send {\"step\": 0, \"state\": \"…\"}, {\"steps\": [{\"step\": 0, \"state\": \"…\"}]} or \
+                                         {\"end\": true}";
+
+/// Whether a message of a broker says that the walk is over.
+pub(super) fn is_end(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct End {
+        end: bool,
+    }
+    // Most messages are steps, which are longer.
+    body.len() < 64 && serde_json::from_slice(body).is_ok_and(|End { end }| end)
+}
+
 /// Steps that were posted.
 pub(super) struct Steps {
     pub(super) steps: Vec<Step>,
@@ -113,6 +128,15 @@ mod tests {
         let other = UnknownStates::Replace(Chain::credit().require("B").unwrap());
         let body = br#"{"step": 0, "state": "no"}"#;
         assert!(Steps::read(body, &Chain::credit(), other).unwrap().steps[0].real.is_ok());
+    }
+
+    #[test]
+    fn an_end_is_told_from_steps() {
+        assert!(is_end(br#"{"end": true}"#) && is_end(br#" { "end" : true } "#));
+        for other in ["", "{}", r#"{"end": false}"#, r#"{"end": 1}"#, r#"{"end": true, "step": 0}"#]
+        {
+            assert!(!is_end(other.as_bytes()), "{other}");
+        }
     }
 
     #[test]

@@ -1,63 +1,88 @@
 //! From the first connection to the last answer: listening, and stopping in good order.
 
-use std::future::IntoFuture;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
 
+use super::brokers::{Running, Starting};
+use super::connections::Connections;
 use super::http::App;
 use crate::{progress, terminal};
 
 /// Serves until the program is asked to stop, and then until all requests are answered or the time is over.
-pub(super) fn serve(app: Arc<App>, address: SocketAddr, drain: Duration) -> Result<()> {
+pub(super) fn serve(
+    app: Arc<App>,
+    brokers: Starting,
+    stop_brokers: &watch::Sender<bool>,
+    connections: Connections,
+    address: SocketAddr,
+    drain: Duration,
+) -> Result<()> {
     let runtime = Builder::new_multi_thread().enable_io().enable_time().build()?;
-    let served = runtime.block_on(until_stopped(app, address, drain));
+    let served =
+        runtime.block_on(until_stopped(app, brokers, stop_brokers, connections, address, drain));
     // Connections that are still there are cut off.
     runtime.shutdown_background();
     served
 }
 
-async fn until_stopped(app: Arc<App>, address: SocketAddr, drain: Duration) -> Result<()> {
+async fn until_stopped(
+    app: Arc<App>,
+    brokers: Starting,
+    stop_brokers: &watch::Sender<bool>,
+    connections: Connections,
+    address: SocketAddr,
+    drain: Duration,
+) -> Result<()> {
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     let address = listener.local_addr()?;
-    // A small answer is sent at once.
-    let listener = listener.tap_io(|connection| {
-        let _ = connection.set_nodelay(true);
-    });
     let stop = StopSignal::new()?;
     let (stop_accepting, stopped) = oneshot::channel::<()>();
-    let server = axum::serve(listener, app.clone().router()).with_graceful_shutdown(async {
-        let _ = stopped.await;
-    });
-    let mut server = tokio::spawn(server.into_future());
-    terminal::note(format!("listening on http://{address}"));
+    let scheme = connections.scheme();
+    let router = app.clone().router();
+    let mut server = tokio::spawn(connections.serve(listener, router, stopped));
+    terminal::note(format!("listening on {scheme}://{address}"));
+    let mut brokers = brokers.start();
     tokio::select! {
         () = stop.given() => {}
+        // They end before they are stopped only if they cannot go on.
+        Some(ended) = brokers.join_next() => return ended?,
         // The caller says why.
         () = engine_stopped(&app) => {}
         ended = &mut server => {
-            ended??;
+            ended?;
             return Ok(());
         }
     }
     app.drain();
     terminal::note("stopping: requests that are under way are answered, and no more are taken");
     let _ = stop_accepting.send(());
-    match timeout(drain, server).await {
-        Ok(ended) => ended??,
+    stop_brokers.send_replace(true);
+    let all = async {
+        server.await?;
+        all_stopped(&mut brokers).await
+    };
+    match timeout(drain, all).await {
+        Ok(ended) => ended?,
         Err(_) => terminal::warning(format!(
             "some requests were not complete after {} s and are cut off; if they are sent again, steps that were \
              stored get their answer",
             drain.as_secs()
         )),
+    }
+    Ok(())
+}
+
+async fn all_stopped(brokers: &mut Running) -> Result<()> {
+    while let Some(ended) = brokers.join_next().await {
+        ended??;
     }
     Ok(())
 }

@@ -37,15 +37,15 @@ impl Tokens {
         Ok(Self(hashes))
     }
 
-    /// Whether the value of an `Authorization` header has one of them.
-    pub(super) fn allow(&self, header: Option<&[u8]>) -> bool {
-        let Some((scheme, token)) = header.and_then(|header| header.split_at_checked(7)) else {
-            return false;
-        };
+    /// Which of them the value of an `Authorization` header has.
+    pub(super) fn find(&self, header: Option<&[u8]>) -> Option<usize> {
+        let (scheme, token) = header.and_then(|header| header.split_at_checked(7))?;
         let hash = blake3::hash(token.trim_ascii());
         // Hashes are compared in constant time, and all of them.
-        let known = self.0.iter().fold(false, |known, &each| known | (each == hash));
-        scheme.eq_ignore_ascii_case(b"bearer ") && known
+        let numbered = self.0.iter().enumerate();
+        let known =
+            numbered.fold(None, |known, (at, &each)| if each == hash { Some(at) } else { known });
+        known.filter(|_| scheme.eq_ignore_ascii_case(b"bearer "))
     }
 }
 
@@ -61,12 +61,12 @@ mod tests {
             .unwrap();
         let tokens = Tokens::read(&path).unwrap();
         for good in ["Bearer ann-0123456789abcdef", "bearer bob-0123456789abcdef"] {
-            assert!(tokens.allow(Some(good.as_bytes())), "{good}");
+            assert!(tokens.find(Some(good.as_bytes())).is_some(), "{good}");
         }
         for bad in ["", "Bearer", "Bearer ", "Bearer # for ann", "Basic! ann-0123456789abcdef"] {
-            assert!(!tokens.allow(Some(bad.as_bytes())), "{bad}");
+            assert!(tokens.find(Some(bad.as_bytes())).is_none(), "{bad}");
         }
-        assert!(!tokens.allow(None));
+        assert!(tokens.find(None).is_none());
         for (text, words) in [("", "no token"), ("\nshort", ":2: a token"), ("#x", "no token")] {
             std::fs::write(&path, text).unwrap();
             let error = Tokens::read(&path).err().unwrap().to_string();

@@ -25,13 +25,6 @@ pub(super) fn run(args: &Args, epsilon: Epsilon) -> Result<()> {
     let release_id = source.release_id().map_or_else(ReleaseId::random, Ok)?;
     let graph = args.graph.read(args.scope())?;
     let ledger = args.ledger.as_ref().map(Ledger::open).transpose()?;
-    if source.kind() == SourceKind::Seeded {
-        terminal::warning(
-            "fitted with --seed: whoever knows the seed can undo the noise. This chain is NOT private; \
-             use it for tests only",
-        );
-    }
-    terminal::note(format!("release id {release_id}"));
     let collected = args.collect(PrivateFit::new(&graph, terms, &source)?, person_column)?;
     let tally = collected.tally();
     let tables = args.tables.create()?;
@@ -39,6 +32,13 @@ pub(super) fn run(args: &Args, epsilon: Epsilon) -> Result<()> {
         true => None,
         false => Some(AtomicFile::create(&args.output)?),
     };
+    if source.kind() == SourceKind::Seeded {
+        terminal::warning(
+            "fitted with --seed: whoever knows the seed can undo the noise. This chain is NOT private; \
+             use it for tests only",
+        );
+    }
+    terminal::note(format!("release id {release_id}"));
     if let Some(ledger) = &ledger {
         args.charge(ledger, &collected, terms, &graph, release_id)?;
     }
