@@ -61,3 +61,23 @@ def test_the_plot_has_a_curve_for_each_mechanism() -> None:
     figure = mechanism().plot_attack(walks=20, steps=10)
     labels = {line.get_label() for line in figure.axes[0].get_lines()}
     assert {"cell", "sharp", "tight", "the chain alone"} <= labels
+
+
+def test_a_guarantee_says_what_is_guessed(credit: vw.Chain) -> None:
+    mechanism = vw.Mechanism("cell", credit, epsilon=3.5, radius=3.5)
+    said = mechanism.guarantee()
+    attacker = said.attacker
+    assert attacker is not None
+    assert attacker["state"]["attacker"] > 2 * attacker["state"]["chain_alone"]
+    share = round(100 * attacker["state"]["attacker"])
+    assert f"guesses a state of a walk right {share} times in 100" in attacker["in_words"]
+    assert "What somebody who knows the chain can guess" in str(said)
+    assert attacker["in_words"][:40] in " ".join(str(said).split())
+    assert attacker["in_words"][:40] in said._repr_html_()
+    assert mechanism.guarantee(attack=False).attacker is None
+    in_blocks = mechanism.guarantee(block=2)
+    assert in_blocks.attacker is None
+    with pytest.raises(vw.ParameterError, match="block"):
+        mechanism.guarantee(block=2, attack=True)
+    empty = vw.Mechanism("sharp", credit, epsilon=1, radius=1).guarantee()
+    assert empty.attacker is None

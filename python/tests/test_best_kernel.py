@@ -15,6 +15,8 @@ from scipy.sparse import csr_matrix
 
 import veilwalk as vw
 
+pytestmark = pytest.mark.slow
+
 Array = NDArray[np.float64]
 STEPS, WALKS = 60, 1500
 

@@ -59,6 +59,7 @@ def test_a_damaged_mechanism_file_is_refused_or_says_the_same(credit: vw.Chain, 
             assert "m.json" in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="models are read into memory there")
 def test_a_model_that_is_overwritten_in_use_releases_nothing_more(tmp_path: Path) -> None:
     states = 1600

@@ -80,7 +80,7 @@ def test_mechanism_files(
         assert again.fingerprint == m.fingerprint
         assert pickle.loads(pickle.dumps(again)).fingerprint == m.fingerprint
         printed = command_json("guarantee", "--chain", "credit", "--mechanism", file)
-        assert m.guarantee().to_dict() == without_attacker(printed)
+        assert m.guarantee(attack=False).to_dict() == without_attacker(printed)
     tuned = tmp_path / "tuned.json"
     command("tune", "--chain", "credit", *PROMISE, "--steps", 20, "-o", tuned)
     winner = vw.Mechanism.read(tuned, credit)
@@ -246,7 +246,7 @@ def test_what_is_not_as_the_manifest_says(credit: vw.Chain, sharp: vw.Mechanism,
     assert vw.verify(path, credit)["private"]
     released.write_parquet(path)
     sharp.write_manifest(path, randomness="system")
-    with pytest.raises(vw.ReleaseFileError, match="released under a chain with hash"):
+    with pytest.raises(vw.ReleaseFileError, match="released under the chain"):
         vw.verify(path, vw.Chain.downtown())
     released[::-1].write_parquet(path)
     with pytest.raises(vw.ReleaseFileError, match="changed after the release"):

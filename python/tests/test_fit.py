@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -86,3 +88,70 @@ def test_a_walk_has_one_person() -> None:
     frame = pd.DataFrame({"trajectory": [1, 1], "who": ["ann", "bob"], "state": ["a", "b"]})
     with pytest.raises(vw.WalkError, match="several persons"):
         fitted(frame, "who")
+
+
+def test_trips_have_starts_lengths_and_ends() -> None:
+    """With next to no noise, what is made up starts, ends and lasts as the walks did."""
+    chain = vw.Chain.downtown()
+    start, end = chain.states[3], chain.states[10]
+    drawn = chain.sample(4000, 12, start=start, seed=1)
+    walks = [walk[:9] if number % 2 else walk for number, walk in enumerate(drawn)]
+    with pytest.warns(vw.PrivacyWarning, match="NOT private"):
+        trips = vw.Chain.fit_trips(
+            walks, epsilon=4000, person=range(4000), max_moves=12, edges=chain, longest_walk=20, seed=1
+        )
+    assert trips.ends is not None
+    assert abs(trips.lengths[8] - 0.5) < 0.01
+    assert abs(trips.lengths[12] - 0.5) < 0.01
+    last = sum(walk[-1] == end for walk in walks) / len(walks)
+    assert abs(trips.ends[end] - last) < 0.01
+    made = trips.sample(2000, seed=2)
+    assert made == trips.sample(2000, seed=2)
+    assert sum(walk[0] == start for walk in made) > 1900
+    assert {len(walk) - 1 for walk in made} >= {8, 12}
+    assert abs(sum(walk[-1] == end for walk in made) / 2000 - last) < 0.05
+    no_ends = vw.Chain.fit_trips(
+        walks, epsilon=4, person=range(4000), max_moves=12, edges=chain, longest_walk=20, ends=None
+    )
+    assert no_ends.ends is None
+    assert all(walk for walk in no_ends.sample(10, seed=1))
+
+
+def test_trips_that_cannot_be_fitted_are_refused() -> None:
+    chain = vw.Chain.credit()
+    walks = chain.sample(10, 5, seed=1)
+    of: dict[str, Any] = {
+        "epsilon": 1,
+        "person": range(10),
+        "max_moves": 5,
+        "edges": chain,
+        "longest_walk": 9,
+    }
+    wrongs: list[tuple[dict[str, Any], str]] = [
+        ({"longest_walk": 0}, "longest_walk"),
+        ({"ends": "0.9"}, "ends|share"),
+        ({"lengths": 2}, "lengths"),
+        ({"max_moves": 0}, "max_moves"),
+        ({"epsilon": -1}, "negative"),
+    ]
+    for wrong, word in wrongs:
+        with pytest.raises((vw.ParameterError, vw.VeilwalkError), match=word):
+            vw.Chain.fit_trips(walks, **(of | wrong))
+    with pytest.raises(vw.ParameterError, match="lengths"):
+        vw.Trips(chain, None, [0.5, 0.2]).sample(3)
+
+
+def test_even_chains() -> None:
+    even = vw.Chain.even(vw.Chain.credit())
+    assert even.states == vw.Chain.credit().states
+    for state in even.states:
+        row = even.row(state)
+        assert len(set(row.values())) == 1
+        assert row.keys() == vw.Chain.credit().row(state).keys()
+    assert vw.Chain.even(states=["a", "b"]).row("a") == {"a": 0.5, "b": 0.5}
+    for wrong in ({}, {"edges": [("a", "a")], "states": ["a"]}):
+        with pytest.raises(vw.ParameterError, match="one of them"):
+            vw.Chain.even(**wrong)  # type: ignore[arg-type]
+    said = vw.Mechanism("tight", even, epsilon=4, substitutions=1).guarantee()
+    assert said.attacker is not None
+    assert "learn from many releases" in said.attacker["in_words"]

@@ -220,3 +220,38 @@ def test_posteriors_are_those_of_hmmlearn() -> None:
     for number, walk in enumerate(observed):
         expected = peer.predict_proba(np.array([[states.index(state)] for state in walk]))
         assert np.allclose(found[number], expected, rtol=1e-9, atol=1e-12), number
+
+
+def test_several_releases_are_learned_from_together(credit: vw.Chain) -> None:
+    """Two releases by one mechanism are one larger release; by two mechanisms they say more than either."""
+    real = credit.sample(300, 15, start="B", seed=3)
+    tight = vw.Mechanism("tight", credit, epsilon=2, radius=3.5)
+    released, observed = tight.privatize(real, observed=True, seed=4)
+    halves = [(tight, released[k::2], observed[k::2]) for k in (0, 1)]
+    together = vw.estimate(halves, what="moves", interval=None)
+    alone = tight.estimate(
+        released[0::2] + released[1::2], observed=observed[0::2] + observed[1::2], what="moves", interval=None
+    )
+    assert [row["from"] for row in together] == [row["from"] for row in alone]
+    for ours, theirs in zip(together, alone, strict=True):
+        assert ours["share"] == pytest.approx(theirs["share"], abs=1e-9)
+    cell = vw.Mechanism("cell", credit, epsilon=4, radius=3.5)
+    frame = pd.DataFrame(
+        [(name, state) for name, walk in enumerate(real) for state in walk], columns=["trajectory", "state"]
+    )
+    both = vw.estimate([(cell, cell.privatize(frame, seed=5)), (tight, tight.privatize(frame, seed=6))])
+    assert isinstance(both, pd.DataFrame)
+    assert list(both.columns) == ["state", "share", "low", "high"]
+    learned = vw.estimate(halves, what="chain")
+    assert learned.states == credit.states
+    other = vw.Mechanism("cell", vw.Chain.downtown(), epsilon=4, radius=3.5)
+    for wrong, word in [
+        ([], "there are none"),
+        ([(tight,)], "release 0: give a pair"),
+        ([("tight", released)], "release 0: give a pair"),
+        ([*halves, (other, [["x"]])], "release 2: its mechanism is on another chain"),
+    ]:
+        with pytest.raises(vw.ParameterError, match=word):
+            vw.estimate(wrong)  # type: ignore[arg-type]
+    with pytest.raises(vw.WalkError, match="release 1, walk 0"):
+        vw.estimate([(cell, cell.privatize(real, seed=1)), (cell, [["Aaa", "Def", "Aaa"]])])

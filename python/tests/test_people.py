@@ -96,7 +96,7 @@ def test_what_is_no_person_is_refused(sharp: vw.Mechanism, tmp_path: Path) -> No
 
 
 def test_a_guarantee_for_a_person(sharp: vw.Mechanism, command_json: Callable[..., dict[str, Any]]) -> None:
-    said = sharp.guarantee(walks_per_person=5)
+    said = sharp.guarantee(walks_per_person=5, attack=False)
     assert str(said).endswith("with 5 walks, epsilon 10 in all.")
     promise = ("guarantee", "--chain", "credit", "--mechanism", "sharp", "--epsilon", 2, "--radius", 3.5)
     by_command = command_json(*promise, "--walks-per-person", 5)

@@ -554,5 +554,102 @@ def test_an_estimate_is_that_of_one_machine(
     learned = estimate(released, mechanism, what="chain")
     assert isinstance(learned, vw.Chain)
     assert learned.states == credit.states
+    trips = estimate(released, mechanism, what="od")
+    assert not isinstance(trips, vw.Chain)
+    keys = ["origin", "destination"]
+    found, expected = (
+        table.sort_values(keys).reset_index(drop=True)
+        for table in (trips.toPandas(), mechanism.estimate(here, what="od", interval=None))
+    )
+    assert found[keys].equals(expected[keys])
+    assert (found["share"] - expected["share"]).abs().max() < 1e-6
     with pytest.raises(vw.ParameterError, match="what"):
-        estimate(released, mechanism, what="od")  # type: ignore[arg-type]
+        estimate(released, mechanism, what="ends")  # type: ignore[arg-type]
+    with pytest.raises(vw.ParameterError, match="interval"):
+        estimate(released, mechanism, interval=95)
+
+
+def test_intervals_are_about_those_of_one_machine(
+    spark: SparkSession, walks: dict[str, list[str]], credit: vw.Chain
+) -> None:
+    """Other walks are drawn, so they are alike and not the same; and they hold the share they are around."""
+    from veilwalk.spark import estimate, privatize
+
+    mechanism = vw.Mechanism("tight", credit, epsilon=3, radius=3.5)
+    rows = [(who, step, state) for who, walk in walks.items() for step, state in enumerate(walk)]
+    released = privatize(spark.createDataFrame(rows, SCHEMA), mechanism, key=KEY, release_id=ID)
+    here = released.toPandas().sort_values(["trajectory", "step"])
+    found = estimate(released, mechanism, interval=0.9, replicates=20)
+    assert not isinstance(found, vw.Chain)
+    made = found.toPandas().set_index("state")
+    expected = mechanism.estimate(here, interval=0.9, replicates=20).set_index("state").loc[made.index]
+    assert (made["share"] - expected["share"]).abs().max() < 1e-6
+    assert ((made["low"] <= made["share"]) & (made["share"] <= made["high"])).all()
+    width, expected_width = ((table["high"] - table["low"]) for table in (made, expected))
+    # Twenty replicates tell a deviation to a sixth or so.
+    assert 0.5 < width.sum() / expected_width.sum() < 2
+    again = estimate(released.repartition(3), mechanism, interval=0.9, replicates=20)
+    assert not isinstance(again, vw.Chain)
+    assert (again.toPandas().set_index("state").loc[made.index]["low"] - made["low"]).abs().max() < 1e-6
+
+
+def test_events_are_prepared_as_on_one_machine(spark: SparkSession) -> None:
+    import pandas as pd
+
+    from veilwalk.spark import prepare
+
+    events = pd.DataFrame(
+        {
+            "person": [f"p{number % 7}" for number in range(60)],
+            "time": [
+                f"2024-03-0{1 + number % 3}T{8 + number % 9:02}:{number % 6}0:00Z" for number in range(60)
+            ],
+            "state": ["home" if number % 4 else "work" for number in range(60)],
+        }
+    )
+    frame = spark.createDataFrame(events).repartition(4)
+    for settings in (
+        {},
+        {"gap": "3h", "merge_stays": True},
+        {"end": "out", "length": 12},
+        {"every": "1h", "window": "06:00-20:00", "away": "nowhere", "timezone": "UTC"},
+    ):
+        order = ["trajectory", "step"]
+        found = prepare(frame, **settings).toPandas().sort_values(order).reset_index(drop=True)
+        expected = vw.prepare(events, **settings).walks.sort_values(order).reset_index(drop=True)
+        assert found.astype(str).equals(expected.astype(str)), settings
+    with pytest.raises(vw.ParameterError, match="belong together"):
+        prepare(frame, end="out")
+    with pytest.raises(vw.WalkError, match="no column 'who'"):
+        prepare(frame, person="who")
+
+
+def test_scores_are_those_of_one_machine(
+    spark: SparkSession, walks: dict[str, list[str]], credit: vw.Chain
+) -> None:
+    from veilwalk.spark import privatize, score
+
+    mechanism = vw.Mechanism("chen", credit, epsilon=8, substitutions=1)
+    rows = [(who, step, state) for who, walk in walks.items() for step, state in enumerate(walk)]
+    real = spark.createDataFrame(rows, SCHEMA)
+    released = privatize(real, mechanism, key=KEY, release_id=ID)
+    here = released.toPandas().sort_values(["trajectory", "step"])
+    estimate = mechanism.estimate(here, interval=None)
+    with pytest.warns(vw.PrivacyWarning, match="NOT protected"):
+        found = score(
+            real.repartition(3),
+            released,
+            credit,
+            mechanism=mechanism,
+            estimate=spark.createDataFrame(estimate),
+        )
+    listed = here.groupby("trajectory", sort=False)["state"].agg(list).to_dict()
+    with pytest.warns(vw.PrivacyWarning, match="NOT protected"):
+        expected = vw.score(walks, listed, credit, mechanism=mechanism, estimate=estimate)
+    assert found.candidates == expected.candidates == ["release", "estimate", "laplace_counts"]
+    for key in ("visits_tv", "moves_tv", "od_jsd"):
+        ours, theirs = (one.to_dict()["release"][key]["value"] for one in (found, expected))
+        assert ours == pytest.approx(theirs, abs=1e-12), key
+    with pytest.warns(vw.PrivacyWarning, match="NOT protected"):
+        part = score(real, released, credit, walks=10)
+    assert part.to_dict()["walks"] == 10

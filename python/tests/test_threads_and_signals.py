@@ -15,6 +15,8 @@ from conftest import ID, KEY, WALKS
 
 import veilwalk as vw
 
+pytestmark = pytest.mark.slow
+
 
 def test_eight_threads_share_a_mechanism(sharp: vw.Mechanism) -> None:
     names = [f"walk {number}" for number in range(400)]

@@ -34,10 +34,14 @@ from veilwalk.chain import Chain
 from veilwalk.exact import Exact
 from veilwalk.files import Audit, Ledger, verify
 from veilwalk.guarantee import Guarantee
+from veilwalk.inference import estimate
+from veilwalk.maps import Map, map_walks
 from veilwalk.mechanism import Mechanism
 from veilwalk.prepare import Prepared, prepare
+from veilwalk.score import Score, score
 from veilwalk.session import Session
 from veilwalk.source import new_release_id
+from veilwalk.trips import Trips
 from veilwalk.warning import PrivacyWarning
 
 __all__ = [
@@ -52,20 +56,26 @@ __all__ = [
     "Guarantee",
     "Ledger",
     "LedgerError",
+    "Map",
     "Mechanism",
     "ParameterError",
     "Prepared",
     "PrivacyWarning",
     "ReleaseFileError",
+    "Score",
     "Session",
     "SessionError",
+    "Trips",
     "Tuning",
     "VeilwalkError",
     "WalkError",
     "__version__",
     "compare",
+    "estimate",
+    "map_walks",
     "new_release_id",
     "prepare",
+    "score",
     "tune",
     "verify",
 ]

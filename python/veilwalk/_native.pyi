@@ -24,9 +24,12 @@ __all__ = [
     "compare",
     "compile_chain",
     "compile_mechanism",
+    "draw_map",
     "estimate",
     "estimate_by",
     "expected_counts",
+    "expected_trips",
+    "intervals_of",
     "known_rows",
     "new_release_id",
     "person_total",
@@ -40,6 +43,7 @@ __all__ = [
     "release_numbers",
     "save_mechanism",
     "saved_release_id",
+    "score",
     "set_ledger_budget",
     "time_library",
     "tune",
@@ -83,19 +87,46 @@ class Chain:
         walks: list[list[str]],
         persons: list[str],
         graph: Chain,
-        asked: tuple[str, int, str | None, str | None],
+        asked: tuple[str, int, str | None],
+        shares: tuple[str | None, ...],
+        longest: int | None,
         seed: int | None,
-    ) -> Chain: ...
+    ) -> tuple[Chain, list[float] | None, list[float] | None]: ...
     @staticmethod
-    def read(path: str, normalize: bool, largest_component: bool) -> Chain: ...
+    def read(path: str, normalize: bool, largest_component: bool, places: str | None) -> Chain: ...
+    @staticmethod
+    def osm(
+        path: str,
+        mode: str,
+        states: str,
+        turns: str,
+        counts: str | None,
+        every: str | None,
+        speed: float | None,
+        away: str | None,
+    ) -> Chain: ...
     @staticmethod
     def from_bytes(data: bytes) -> Chain: ...
     def to_bytes(self) -> bytes: ...
     def starting(self, how: object) -> Chain: ...
+    def measured(self, metric: str) -> Chain: ...
+    def measured_for(self, radius: str) -> Chain | None: ...
+    def own_distances(self) -> tuple[bytes, bool] | None: ...
+    def with_own_distances(self, rows: bytes, metres: bool) -> Chain: ...
+    @property
+    def metric(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
     @property
     def notes(self) -> list[str]: ...
     @property
     def states(self) -> list[str]: ...
+    @property
+    def lengths(self) -> list[float] | None: ...
+    @property
+    def coordinates(self) -> list[tuple[float, float]] | None: ...
+    @property
+    def names(self) -> list[str] | None: ...
     @property
     def transitions(self) -> int: ...
     @property
@@ -114,6 +145,10 @@ class Chain:
     def closest_pair(self) -> tuple[str, str, float] | None: ...
     def distance(self, start: object, end: object, symmetric: bool) -> float: ...
     def sample(self, walks: int, steps: int, start: object, seed: int | None) -> npt.NDArray[np.int64]: ...
+    def evened(self) -> Chain: ...
+    def sample_trips(
+        self, walks: int, lengths: list[float], ends: list[float] | None, seed: int | None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]: ...
 
 @final
 class Source:
@@ -163,6 +198,8 @@ class Mechanism:
     @property
     def arguments(self) -> tuple[Any, ...]: ...
     @property
+    def unit(self) -> str: ...
+    @property
     def name(self) -> str: ...
     @property
     def labels(self) -> list[str]: ...
@@ -211,6 +248,7 @@ class Mechanism:
         longest_walk: int | None,
         visit: tuple[str, str] | None,
         walks_per_person: int | None,
+        attack: bool | None,
     ) -> tuple[str, str]: ...
     def audit(self, pairs: int, draws: int, seed: int | None) -> tuple[str, str]: ...
     def refuse_empty_guarantee(self) -> None: ...
@@ -292,9 +330,7 @@ def refine(
 ) -> tuple[Any, Any, tuple[Any, Any, Any, Any] | None, float, int]: ...
 def estimate(
     chain: Chain,
-    mechanism: Mechanism,
-    start: object,
-    drawn: list[list[Any]],
+    releases: list[tuple[Mechanism, Any, list[list[Any]]]],
     what: str,
     level: float | None,
     replicates: int,
@@ -313,23 +349,45 @@ def expected_counts(
     mechanism: Mechanism,
     start: object,
     drawn: list[list[Any]],
-    initial: list[float],
-    moves: list[float],
-) -> Any: ...
+    laws: list[tuple[list[float], list[float]]],
+    weights: list[list[int]] | None,
+) -> list[Any]: ...
+def expected_trips(
+    chain: Chain,
+    mechanism: Mechanism,
+    start: object,
+    drawn: list[list[Any]],
+    laws: list[tuple[list[float], list[float]]],
+    weights: list[list[int]] | None,
+) -> list[tuple[list[int], list[int], list[float]]]: ...
+def intervals_of(
+    counts: list[float], replicates: list[list[float]], level: float
+) -> tuple[list[float], list[float]]: ...
 def estimate_by(
     chain: Chain,
     mechanism: Mechanism,
     start: object,
     what: str,
     strength: float,
+    begin: tuple[list[float], list[float]] | None,
     expect: Any,
 ) -> tuple[
     Chain | None,
     tuple[list[int], list[int], list[float], tuple[list[float], list[float]] | None],
-    bool,
-    float,
-    int,
+    tuple[list[float], list[float]],
+    list[float],
+    tuple[bool, float, int],
 ]: ...
+def score(
+    chain: Chain,
+    real: list[list[Any]],
+    unknown_state: object,
+    candidates: list[tuple[str, list[list[Any]], bool]],
+    estimate: str | None,
+    counts: tuple[float, int] | None,
+    repetitions: int,
+    seed: int,
+) -> str: ...
 def compare(
     chain: Chain,
     epsilons: list[str],
@@ -387,7 +445,18 @@ def prepare(
     merge_stays: bool,
     padding: tuple[str, int] | None,
     max_states: int | None,
+    map: Chain | None,  # noqa: A002
+    sigma: float,
 ) -> tuple[list[Any], list[tuple[str, int]]]: ...
+def draw_map(
+    chain: Chain,
+    kind: str,
+    layers: list[tuple[str, list[tuple[str, list[Any]]]]],
+    visits: list[tuple[Any, float]],
+    times: tuple[str, str, str | None] | None,
+    title: str,
+    attribution: str | None,
+) -> str: ...
 def known_rows(manner: Manner, states: str, state: object, column: str) -> npt.NDArray[np.bool_] | None: ...
 def release_list_column(
     manner: Manner,

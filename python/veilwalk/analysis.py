@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from veilwalk import _native, html
 from veilwalk._native import ParameterError
 from veilwalk.chain import Chain, State
 from veilwalk.exact import Exact, exact_text, several, whole_number
+from veilwalk.figures import read
 from veilwalk.walks import collect
 from veilwalk.warning import warn
 
@@ -31,6 +32,16 @@ def _checked_chain(chain: Chain) -> Chain:
     if not isinstance(chain, Chain):
         raise ParameterError(f"chain: a value of type {type(chain).__name__}; give a veilwalk.Chain")
     return chain
+
+
+def _unit_of(figures: dict[str, Any]) -> str:
+    """What distances are counted in."""
+    for key in figures:
+        if key.endswith("_metres"):
+            return "m"
+        if key.endswith("_units"):
+            return "units"
+    return "nats"
 
 
 def _nats(name: str, values: Iterable[float]) -> list[float]:
@@ -81,6 +92,11 @@ class Figures:
         """All figures."""
         return json.loads(json.dumps(self._figures))  # type: ignore[no-any-return]
 
+    @property
+    def _unit(self) -> str:
+        """What distances are counted in."""
+        return _unit_of(self._figures)
+
 
 class Analysis(Figures):
     """How good the releases of a mechanism are.
@@ -103,7 +119,7 @@ class Analysis(Figures):
 
     @property
     def mean_distance(self) -> float:
-        """From the released to the real state, in nats, over all steps."""
+        """From the released to the real state, in nats or metres, over all steps."""
         return _mean(self._figure("mean_distance_nats"))
 
     @property
@@ -138,7 +154,8 @@ class Analysis(Figures):
         simulated = "" if self.exact else ", simulated"
         return (
             f"Analysis({self._figures['mechanism']}{simulated}, "
-            f"{100 * self.wrong_states:.1f} % wrong states, {self.mean_distance:.3f} nats away on average)"
+            f"{100 * self.wrong_states:.1f} % wrong states, {self.mean_distance:.3f} {self._unit} away "
+            "on average)"
         )
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -147,14 +164,17 @@ class Analysis(Figures):
 
         return [
             ("wrong states", f"{100 * self.wrong_states:.2f} % of steps"),
-            ("mean distance", nats(self.mean_distance)),
+            ("mean distance", nats(self.mean_distance).replace("nats", self._unit)),
             ("entropy of the released walk", f"{nats(self.entropy['released'])} per transition"),
             ("entropy of the real walk", f"{nats(self.entropy['real'])} per transition"),
         ]
 
     def _exceedance(self) -> tuple[list[str], list[list[str]]]:
         return ["farther than", "share of steps", "ever in a walk"], [
-            [html.in_nats(level["nats"]), *(f"{_mean(level[k]):.3g}" for k in ("per_step", "ever"))]
+            [
+                html.in_nats(level["nats"], self._unit),
+                *(f"{_mean(level[k]):.3g}" for k in ("per_step", "ever")),
+            ]
             for level in self._figure("exceedance")
         ]
 
@@ -219,7 +239,7 @@ def analyze(
             "figures computed from real walks depend on them and are NOT protected; do not publish "
             "them with the release"
         )
-    figures: dict[str, Any] = json.loads(found)
+    figures: dict[str, Any] = read(found)
     if "distance_by_step" in figures:
         figures["by_step"] = {
             "distance_nats": figures.pop("distance_by_step"),
@@ -227,7 +247,7 @@ def analyze(
         }
     native = mechanism._native
     if native.radius is not None:
-        unit = f"radius {html.in_nats(native.radius)}"
+        unit = f"radius {html.in_nats(native.radius, native.unit)}"
     else:
         unit = _counted(native.substitutions or 0, "substitution")
     if listed is None:
@@ -280,7 +300,8 @@ class Comparison(Figures):
         for comparison in self._figures["comparisons"]:
             epsilon = f"{comparison['epsilon']:g}"
             if comparison["radius_nats"] is not None:
-                title = f"At equal epsilon {epsilon} and radius {html.in_nats(comparison['radius_nats'])}"
+                radius = html.in_nats(comparison["radius_nats"], _unit_of(comparison))
+                title = f"At equal epsilon {epsilon} and radius {radius}"
             else:
                 title = f"At equal exact loss {epsilon} for any one replaced state"
             header = ["mechanism", "wrong states", "mean distance", "entropy", "loss"]
@@ -379,10 +400,12 @@ def compare(
     members = several("mechanisms", mechanisms)
     if not members:
         raise ParameterError("mechanisms: give at least one")
+    radius_text = None if radius is None else exact_text("the radius", radius)
+    chain = _for_radius(chain, radius_text)
     found = _native.compare(
-        _checked_chain(chain)._native,
+        chain._native,
         texts,
-        None if radius is None else exact_text("the radius", radius),
+        radius_text,
         members,
         start,
         released_start,
@@ -397,9 +420,15 @@ def compare(
             "real_walks": _walks_in_words(start, steps),
             "start": _start_word(start, released_start),
             "steps": steps,
-            "comparisons": json.loads(found),
+            "comparisons": read(found),
         }
     )
+
+
+def _for_radius(chain: Chain, radius: str | None) -> Chain:
+    """The chain with distances in what a radius is in."""
+    checked = _checked_chain(chain)
+    return checked if radius is None else checked._measured_for(radius)
 
 
 def _member_in_words(member: dict[str, Any]) -> str:
@@ -414,11 +443,14 @@ class Tuning(Figures):
     """Members of the family, best first. `best()` makes the winner."""
 
     __slots__ = ("_chain",)
-    _HEADER: ClassVar[list[str]] = ["mechanism", "chain weight", "nats off", "wrong states", "entropy off"]
 
     def __init__(self, figures: dict[str, Any], chain: Chain) -> None:
         super().__init__(figures)
         self._chain = chain
+
+    def _header(self) -> list[str]:
+        off = {"m": "metres off"}.get(self._unit, f"{self._unit} off")
+        return ["mechanism", "chain weight", off, "wrong states", "entropy off"]
 
     def best(self) -> Mechanism:
         """The winner, ready to release walks."""
@@ -448,12 +480,12 @@ class Tuning(Figures):
         return f"Tuning(best for {self._figures['aim']}: {_member_in_words(first)})"
 
     def __str__(self) -> str:
-        return f"Best for {self._figures['aim']}\n{_in_columns(self._HEADER, self._rows())}"
+        return f"Best for {self._figures['aim']}\n{_in_columns(self._header(), self._rows())}"
 
     def _repr_html_(self) -> str:
         return html.page(
             html.title(f"Best for {self._figures['aim']}"),
-            html.table(self._HEADER, self._rows(), [(0, 0)]),
+            html.table(self._header(), self._rows(), [(0, 0)]),
             html.paragraph(
                 "Only the public chain was used, so this choice costs no privacy. Choosing by the "
                 "real walks would.",
@@ -484,16 +516,18 @@ def tune(
     """
     if substitutions is not None:
         substitutions = whole_number("substitutions", substitutions, 1)
+    radius_text = None if radius is None else exact_text("the radius", radius)
+    chain = _for_radius(chain, radius_text)
     found = _native.tune(
-        _checked_chain(chain)._native,
+        chain._native,
         exact_text("epsilon", epsilon),
-        None if radius is None else exact_text("the radius", radius),
+        radius_text,
         substitutions,
         aim,
         start,
         released_start,
         _checked_steps(steps),
     )
-    figures: dict[str, Any] = json.loads(found)
+    figures: dict[str, Any] = read(found)
     figures.update({"from": str(start), "start": str(released_start)})
     return Tuning(figures, chain)

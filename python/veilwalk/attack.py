@@ -146,7 +146,7 @@ def attack(
     words = _walks_in_words(start, steps) if listed is None else given
     native = mechanism._native
     if native.radius is not None:
-        unit = f"radius {html.in_nats(native.radius)}"
+        unit = f"radius {html.in_nats(native.radius, native.unit)}"
     else:
         unit = _counted(native.substitutions or 0, "substitution")
     figures.update(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from veilwalk.trips import Trips
+
 State: TypeAlias = str | int
 """A state by its label; an integer stands for the label with its digits."""
 
@@ -44,6 +46,20 @@ def _labels_of(matrix: Any) -> list[object]:
     return labels
 
 
+def _asked(epsilon: Exact, max_moves: int, floor: Exact | None) -> tuple[str, int, str | None]:
+    """The price of a noisy fit, the most moves of a person, and the floor."""
+    return (
+        exact_text("epsilon", epsilon),
+        whole_number("max_moves", max_moves, 1),
+        None if floor is None else exact_text("floor", floor),
+    )
+
+
+def _tell_seed(seed: int | None) -> None:
+    if seed is not None:
+        warn("fitted with a seed: whoever knows it can undo the noise; this chain is NOT private")
+
+
 class Chain:
     """A public Markov chain: irreducible, finite, labelled.
 
@@ -66,7 +82,8 @@ class Chain:
 
     def __init__(self) -> None:
         raise TypeError(
-            "make a chain with Chain.credit(), downtown(), from_matrix(), from_transitions(), fit() or read()"
+            "make a chain with Chain.credit(), downtown(), from_matrix(), from_transitions(), even(), fit() "
+            "or read()"
         )
 
     @classmethod
@@ -222,16 +239,14 @@ class Chain:
                     "many moves of one person are counted at most) and edges= (the moves that are public)"
                 )
             persons = persons_of(walks, person, len(listed), trajectory, step)
+            shares = (None if starts is None else exact_text("starts", starts), None, None)
+            asked = _asked(epsilon, max_moves, floor)
             graph = edges if isinstance(edges, Chain) else cls._graph(edges, largest_component)
-            asked = (
-                exact_text("epsilon", epsilon),
-                whole_number("max_moves", max_moves, 1),
-                None if starts is None else exact_text("starts", starts),
-                None if floor is None else exact_text("floor", floor),
+            _tell_seed(seed)
+            native, _, _ = NativeChain.fit_privately(
+                listed, persons, graph._native, asked, shares, None, seed
             )
-            if seed is not None:
-                warn("fitted with a seed: whoever knows it can undo the noise; this chain is NOT private")
-            fitted = cls._of(NativeChain.fit_privately(listed, persons, graph._native, asked, seed))
+            fitted = cls._of(native)
             return fitted if initial is None else fitted.with_initial(initial)
         if (person, max_moves, edges, starts, floor, seed) != (None,) * 6:
             raise ParameterError(
@@ -243,6 +258,93 @@ class Chain:
             "released under it; fit on walks that need no protection"
         )
         return cls._told(native, "uniform" if initial is None else initial)
+
+    @classmethod
+    def fit_trips(
+        cls,
+        walks: object,
+        *,
+        epsilon: Exact,
+        person: object,
+        max_moves: int,
+        edges: Chain | Iterable[tuple[object, object]],
+        longest_walk: int,
+        starts: Exact | None = "0.1",
+        ends: Exact | None = "0.1",
+        lengths: Exact = "0.1",
+        floor: Exact | None = None,
+        largest_component: bool = False,
+        seed: int | None = None,
+        trajectory: str = "trajectory",
+        step: str | None = "step",
+        state: str = "state",
+    ) -> Trips:
+        """A noisy fit of everything that made-up trips need, for one price: the chain, where walks start,
+        where they end, and how many moves they have. See `fit`, whose promise it is: one person added or
+        removed changes the odds of all of it together by at most `exp(epsilon)`.
+
+        `starts`, `ends` and `lengths` are the shares of epsilon that go there, the rest goes to moves. Of
+        each person one walk is drawn for each of the three. Walks of more moves than `longest_walk` count as
+        that long. Ends are left out with `ends=None`, and walks start anywhere with `starts=None`.
+
+        >>> ratings = Chain.credit().sample(1000, 20, start="B", seed=1)
+        >>> trips = Chain.fit_trips(
+        ...     ratings, epsilon=4, person=range(1000), max_moves=20, edges=Chain.credit(),
+        ...     longest_walk=30, seed=1,
+        ... )
+        >>> max(range(len(trips.lengths)), key=trips.lengths.__getitem__)
+        20
+        >>> len(trips.sample(5, seed=1))
+        5
+        """
+        from veilwalk.trips import Trips
+
+        listed = [[label_text(s) for s in walk] for walk in collect(walks, trajectory, step, state)]
+        persons = persons_of(walks, person, len(listed), trajectory, step)
+        graph = edges if isinstance(edges, Chain) else cls._graph(edges, largest_component)
+        shares = tuple(
+            None if share is None else exact_text(name, share)
+            for name, share in (("starts", starts), ("ends", ends), ("lengths", lengths))
+        )
+        longest = whole_number("longest_walk", longest_walk, 1)
+        asked = _asked(epsilon, max_moves, floor)
+        _tell_seed(seed)
+        native, last, sizes = NativeChain.fit_privately(
+            listed, persons, graph._native, asked, shares, longest, seed
+        )
+        chain = cls._of(native)
+        assert sizes is not None, "lengths were asked for"
+        return Trips(chain, None if last is None else dict(zip(chain.states, last, strict=True)), sizes)
+
+    @classmethod
+    def even(
+        cls,
+        edges: Chain | Iterable[tuple[object, object]] | None = None,
+        *,
+        states: Iterable[object] | None = None,
+        largest_component: bool = False,
+        initial: Initial = "uniform",
+    ) -> Chain:
+        """A chain on which every move of a state is as likely as its other moves: what is known of a map, or
+        of a list of `states` that may all follow each other, without a look at any walk. Release a first
+        round under it, and `Mechanism.estimate(…, what="chain")` learns a better one from that release, at
+        no cost.
+
+        >>> Chain.even([("a", "b"), ("b", "a"), ("b", "b")]).row("b")
+        {'a': 0.5, 'b': 0.5}
+        >>> Chain.even(states=["x", "y", "z"]).transitions
+        9
+        """
+        if (edges is None) == (states is None):
+            raise ParameterError(
+                "edges, states: give one of them: the moves that there are, or states for all moves"
+            )
+        if states is not None:
+            labels = [label_text(state) for state in states]
+            edges = [(start, end) for start in labels for end in labels]
+        assert edges is not None
+        native = edges._native if isinstance(edges, Chain) else cls._graph(edges, largest_component)._native
+        return cls._of(native.evened())._starting(initial)
 
     @classmethod
     def _graph(cls, edges: Iterable[tuple[object, object]], largest_component: bool) -> Chain:
@@ -263,19 +365,52 @@ class Chain:
         *,
         normalize: bool = False,
         largest_component: bool = False,
+        places: str | os.PathLike[str] | None = None,
         initial: Initial | None = None,
     ) -> Chain:
-        """Reads a file: a square matrix with labels, a table `from,to,probability|count`, or a model that
-        `compile` or `veilwalk chain compile` wrote, which has its distances with it and is opened in
-        milliseconds.
+        """Reads a file: a square matrix with labels, a table `from,to,probability|count` with or without a
+        column `length` in metres, or a model that `compile` or `veilwalk chain compile` wrote, which has its
+        distances with it and is opened in milliseconds.
+
+        `places` is a file that says where the states lie: `state,latitude,longitude` in degrees, and perhaps
+        `name`. A model holds that already.
 
         Released walks start anywhere unless `initial` says where; those of a model, where they did when it
         was compiled.
         """
-        native = NativeChain.read(path_text("path", path), normalize, largest_component)
+        table = None if places is None else path_text("places", places)
+        native = NativeChain.read(path_text("path", path), normalize, largest_component, table)
         if initial is None:
             return cls._told(native, "uniform")
         return cls._told(native, "uniform").with_initial(initial)
+
+    @classmethod
+    def osm(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        mode: str = "car",
+        states: str = "segments",
+        turns: str = "even",
+        counts: str | os.PathLike[str] | None = None,
+        every: str | None = None,
+        speed: float | None = None,
+        away: str | None = None,
+    ) -> Chain:
+        """Makes the chain of the streets of a map of OpenStreetMap (PBF, or XML, which may be packed with
+        gzip), for whoever moves by `mode`: "car", "bike" or "foot".
+
+        States are streets between two junctions, each in one direction, or with `states="crossings"`
+        junctions. The traffic divides evenly at junctions, by `turns="class"` more to larger roads, or as a
+        table `counts` says. With `every="30s"` moves are those between two ticks of a clock, at about `speed`
+        km/h. `away` names a state for whoever is not on the map. The largest part is kept whose states all
+        reach each other.
+
+        Maps are © OpenStreetMap contributors (ODbL): what is made of them has to say so.
+        """
+        table = None if counts is None else path_text("counts", counts)
+        native = NativeChain.osm(path_text("path", path), mode, states, turns, table, every, speed, away)
+        return cls._told(native, "uniform")
 
     def compile(self, path: str | os.PathLike[str]) -> None:
         """Writes the chain with all its distances as a model, for `read` and for the command line. Processes
@@ -319,6 +454,21 @@ class Chain:
     def states(self) -> list[str]:
         """The labels, in order."""
         return self._native.states
+
+    @property
+    def lengths(self) -> list[float] | None:
+        """How long each move is in metres, state by state as in `row`; None if the chain does not know."""
+        return self._native.lengths
+
+    @property
+    def coordinates(self) -> list[tuple[float, float]] | None:
+        """Where each state lies, as latitude and longitude in degrees; None if the chain does not know."""
+        return self._native.coordinates
+
+    @property
+    def names(self) -> list[str] | None:
+        """What people call each state, such as its street; None if the chain does not know."""
+        return self._native.names
 
     @property
     def transitions(self) -> int:
@@ -372,8 +522,9 @@ class Chain:
         return matrix
 
     def distance(self, start: State, end: State, *, symmetric: bool = False) -> float:
-        """How far apart two states are in nats: the likeliest way, each move counting -ln p. The
-        symmetric distance, which a radius is about, is the larger of the two directions."""
+        """How far apart two states are. In nats: the likeliest way, each move counting -ln p. The
+        symmetric distance, which a radius is about, is the larger of the two directions. In metres if the
+        chain was `measured` so."""
         return self._native.distance(start, end, symmetric)
 
     @overload
@@ -470,6 +621,35 @@ class Chain:
             parts.append(html.paragraph(f"States: {some}, …"))
         return html.page(*parts)
 
+    def measured(self, metric: str | os.PathLike[str]) -> Chain:
+        """The same chain with distances of another metric, which promises are then about.
+
+        `"nats"` goes by how likely moves are. `"street"` is the shortest way along the lengths of moves, in
+        metres, whatever their direction; `"line"` the straight line between coordinates. The path of a CSV
+        file with the columns `from,to,distance` (or `from,to,metres`) gives distances of one's own, which are
+        checked to be a metric.
+        """
+        return Chain._of(self._native.measured(path_text("metric", metric)))
+
+    def _measured_for(self, radius: str) -> Chain:
+        """The chain with distances in what a radius is in."""
+        other = self._native.measured_for(radius)
+        return self if other is None else Chain._of(other)
+
+    @property
+    def metric(self) -> str:
+        """`"nats"`, `"street"`, `"line"` or `"table"`.
+
+        >>> Chain.credit().metric
+        'nats'
+        """
+        return self._native.metric
+
+    @property
+    def unit(self) -> str:
+        """What distances are counted in: `"nats"`, `"m"` or `"units"`."""
+        return self._native.unit
+
     def to_bytes(self) -> bytes:
         """The chain to the last bit, for another process: a model without distances."""
         return self._native.to_bytes()
@@ -480,7 +660,18 @@ class Chain:
         return cls._of(NativeChain.from_bytes(data))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Chain.from_bytes, (self.to_bytes(),))
+        own = self._native.own_distances()
+        if own is None and self.metric == "nats":
+            return (Chain.from_bytes, (self.to_bytes(),))
+        return (_measured, (self.to_bytes(), self.metric, own))
+
+
+def _measured(data: bytes, metric: str, own: tuple[bytes, bool] | None) -> Chain:
+    """The chain of another process, with its metric."""
+    chain = Chain.from_bytes(data)
+    if own is None:
+        return chain.measured(metric)
+    return Chain._of(chain._native.with_own_distances(*own))
 
 
 Initial: TypeAlias = Literal["uniform", "stationary"] | State | Mapping[State, float] | Sequence[float]

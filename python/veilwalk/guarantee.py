@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from itertools import takewhile
 from typing import Any
 
 from veilwalk import html
+from veilwalk.figures import read
+
+_ATTACKER = "What somebody who knows the chain can guess"
 
 
 class Guarantee:
@@ -24,8 +28,13 @@ class Guarantee:
     __slots__ = ("_figures", "_words")
 
     def __init__(self, figures: str, words: str) -> None:
-        self._figures: dict[str, Any] = json.loads(figures)
+        self._figures: dict[str, Any] = read(figures)
         self._words = words.strip()
+        if "attacker" in self._figures:
+            said = textwrap.fill(
+                self._figures["attacker"]["in_words"], 96, initial_indent="  ", subsequent_indent="  "
+            )
+            self._words += f"\n\n{_ATTACKER}\n{said}"
 
     def to_dict(self) -> dict[str, Any]:
         """All figures."""
@@ -41,9 +50,15 @@ class Guarantee:
         """The largest log-ratio between two protected walks."""
         return float(self._figures["epsilon"])
 
+    def _unit(self) -> str:
+        """What distances are counted in."""
+        if dict.__contains__(self._figures, "smallest_radius_nats"):
+            return "nats"
+        return "m" if dict.__contains__(self._figures, "smallest_radius_metres") else "units"
+
     @property
     def radius(self) -> float | None:
-        """In nats, if that is the unit."""
+        """In nats, metres or the units of a table, if that is the unit."""
         radius = self._figures["radius_nats"]
         return None if radius is None else float(radius)
 
@@ -60,7 +75,7 @@ class Guarantee:
 
     @property
     def smallest_radius(self) -> float | None:
-        """The smallest radius that protects anything, in nats; none on a chain of one state."""
+        """The smallest radius that protects anything; none on a chain of one state."""
         smallest = self._figures["smallest_radius_nats"]
         return None if smallest is None else float(smallest)
 
@@ -84,6 +99,13 @@ class Guarantee:
     def rounding_cost(self) -> float:
         """What was taken off epsilon for rounding in blocks before the scale was computed."""
         return float(self._figures.get("rounding_cost", 0))
+
+    @property
+    def attacker(self) -> dict[str, Any] | None:
+        """How often somebody who knows the chain guesses right, as `Mechanism.attack` has it, with a sentence
+        `in_words`; none where that was not simulated."""
+        attacker = self.to_dict().get("attacker")
+        return None if attacker is None else dict(attacker)
 
     @property
     def substitution_loss(self) -> float:
@@ -127,11 +149,12 @@ class Guarantee:
                     ("pairs of states covered", f"{figures['covered_pairs']:,}"),
                     (
                         "smallest radius that protects anything",
-                        "none" if smallest is None else f"{html.rounded_up(smallest)} nats",
+                        "none" if smallest is None else f"{html.rounded_up(smallest)} {self._unit()}",
                     ),
                 ]
             ),
             self._loss_table(),
+            *([html.paragraph(self._figures["attacker"]["in_words"])] if "attacker" in self._figures else []),
             html.paragraph(
                 "Losses are rounded up. Each further release, and each further walk of the same person, adds "
                 "epsilon again.",

@@ -27,9 +27,11 @@ def page(*parts: str) -> str:
     return f'{_STYLE}<div class="vw">{"".join(parts)}</div>'
 
 
-def in_nats(number: float | str) -> str:
-    """A number with its unit: `1 nat`, `2.5 nats`."""
+def in_nats(number: float | str, unit: str = "nats") -> str:
+    """A number with its unit: `1 nat`, `2.5 nats`, `200 m`."""
     text = number if isinstance(number, str) else f"{number:g}"
+    if unit != "nats":
+        return f"{text} {unit}"
     return f"{text} {'nat' if text == '1' else 'nats'}"
 
 

@@ -5,7 +5,7 @@ Everything here looks at what was released and at public things alone, so it cos
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -206,38 +206,65 @@ def columns_of(
 
 
 def estimate(
-    mechanism: Mechanism,
-    release: Any,
+    releases: Iterable[tuple[Any, ...]],
     *,
-    observed: Any,
-    what: str,
-    interval: float | Literal["auto"] | None,
-    replicates: int,
-    strength: float,
-    seed: int,
-    start: State | Literal["private", "initial", "first"],
-    trajectory: str,
-    step: str | None,
-    state: str,
-    threads: int | None,
+    what: Literal["visits", "moves", "od", "chain"] = "visits",
+    interval: float | Literal["auto"] | None = "auto",
+    replicates: int = 100,
+    strength: float = 1,
+    seed: int = 1,
+    start: State | Literal["private", "initial", "first"] = "private",
+    trajectory: str = "trajectory",
+    step: str | None = "step",
+    state: str = "state",
+    threads: int | None = None,
 ) -> Any:
-    """See `Mechanism.estimate`."""
+    """What the crowd did, learned from several releases together, also by several mechanisms, all on one
+    chain.
+
+    `releases` are pairs of a mechanism and what it released; of walks that are no table and a mechanism that
+    draws observations, triples with what was observed. Everything else is as in `Mechanism.estimate`, and the
+    answer comes in the kind of table of the first release.
+
+    >>> import veilwalk as vw
+    >>> chain = vw.Chain.credit()
+    >>> mechanisms = [vw.Mechanism("cell", chain, epsilon=epsilon, radius=3.5) for epsilon in (1, 4)]
+    >>> real = chain.sample(60, 10, seed=1)
+    >>> releases = [(m, m.privatize(real[k::2], seed=1)) for k, m in enumerate(mechanisms)]
+    >>> rows = vw.estimate(releases, interval=None)
+    >>> round(sum(row["share"] for row in rows), 6)
+    1.0
+    """
     if what not in NAMES:
         raise ParameterError(f"what: {what!r}; give one of {', '.join(map(repr, NAMES))}")
+    listed = [_mechanism_and_release(number, release) for number, release in enumerate(releases)]
+    if not listed:
+        raise ParameterError("releases: there are none; give pairs of a mechanism and what it released")
+    chain = listed[0][0].chain
+    for number, (mechanism, _, _) in enumerate(listed):
+        if mechanism.chain.hash != chain.hash:
+            raise ParameterError(
+                f"release {number}: its mechanism is on another chain than that of release 0; learn from "
+                "those of one chain at a time"
+            )
     level: float | None
     if interval == "auto":
-        level = 0.95 if len(mechanism.chain) <= MANY_STATES else None
+        level = 0.95 if len(chain) <= MANY_STATES else None
     else:
         level = None if interval is None else _number("interval", interval, 0, 1)
     if level == 0:
         raise ParameterError("interval: give a number between zero and one, or None")
     strength = _number("strength", strength, 0, float("inf"))
-    given = Released(mechanism, release, observed, trajectory, step, state)
-    chain, (first, second, share, intervals), converged, dropped, surprises = _native.estimate(
-        mechanism.chain._native,
-        mechanism._native,
-        start,
-        given.walks if given.observed is None else given.observed,
+    given = [
+        (mechanism, Released(mechanism, release, observed, trajectory, step, state))
+        for mechanism, release, observed in listed
+    ]
+    learned, (first, second, share, intervals), converged, dropped, surprises = _native.estimate(
+        chain._native,
+        [
+            (mechanism._native, start, one.walks if one.observed is None else one.observed)
+            for mechanism, one in given
+        ],
         what,
         None if what == "chain" else level,
         whole_number("replicates", replicates, 10),
@@ -247,9 +274,22 @@ def estimate(
     )
     tell(dropped, surprises)
     tell_unsettled(converged)
-    if chain is not None:
-        return Chain._of(chain)
-    columns = columns_of(what, given.labels, (first, second), share)
+    if learned is not None:
+        return Chain._of(learned)
+    answer = given[0][1]
+    columns = columns_of(what, answer.labels, (first, second), share)
     if intervals is not None:
         columns["low"], columns["high"] = intervals
-    return given.table(columns)
+    return answer.table(columns)
+
+
+def _mechanism_and_release(number: int, release: Any) -> tuple[Mechanism, Any, Any]:
+    from veilwalk.mechanism import Mechanism
+
+    if not isinstance(release, tuple) or len(release) not in (2, 3) or not isinstance(release[0], Mechanism):
+        raise ParameterError(
+            f"release {number}: give a pair of a mechanism and what it released, or a triple with what was "
+            "observed"
+        )
+    mechanism, released, *observed = release
+    return mechanism, released, observed[0] if observed else None

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
+from veilwalk.chain import Chain
 from veilwalk.tables import Arrow, Pandas, Polars, Tables, library_of
 
 
@@ -39,6 +40,8 @@ def prepare(
     length: int | None = None,
     merge_stays: bool = False,
     max_states: int | None = None,
+    map: Chain | None = None,  # noqa: A002
+    sigma: float = 10.0,
 ) -> Prepared:
     """Makes walks of a table of events: who (`person`), when (`time`), and where or what (`state`).
 
@@ -55,6 +58,11 @@ def prepare(
     longer, `merge_stays` leaves out events with the state of the one before them, and `end` with `length`
     gives all walks one length.
 
+    With a `map`, a chain that `Chain.osm` made or a model of one, positions are matched to its streets: a
+    walk has a state for every street that was passed, or with `every` the street at every tick. `sigma`
+    says how far positions are off, in metres. Whoever is on no street is `away`; without it, the walk ends
+    there.
+
     Release the walks with their `person`: the losses of all walks of a person add up.
     """
     library = library_of(events)
@@ -67,7 +75,11 @@ def prepare(
         raise ParameterError(
             "end and length belong together: the state that fills up walks, and their length"
         )
-    if every is None and (away is not None or days != "seen" or window != "00:00-24:00"):
+    if cells is not None and map is not None:
+        raise ParameterError("cells and map are two ways to make states of positions; leave out one of them")
+    if not 0.5 <= sigma <= 500:
+        raise ParameterError("sigma: give metres between 0.5 and 500")
+    if every is None and ((away is not None and map is None) or days != "seen" or window != "00:00-24:00"):
         raise ParameterError('window, away and days are those of a clock; give every=, such as every="5m"')
     if every is not None and (end is not None or merge_stays):
         raise ParameterError(
@@ -79,9 +91,9 @@ def prepare(
         )
     if length is not None and length < 1:
         raise ParameterError("length: a walk has at least one state; give a number from 1 up")
-    names = [person, time, *((state,) if cells is None else (latitude, longitude))]
+    names = [person, time, *((state,) if cells is None and map is None else (latitude, longitude))]
     if len(set(names)) < len(names):
-        listed = ", ".join(map(repr, names))
+        listed = ", ".join(repr(name) for name in names)
         raise ParameterError(f"every column can be asked for once, and these are {listed}")
     columns, summary = _native.prepare(
         [(name, _column(library, events, name)) for name in names],
@@ -95,6 +107,8 @@ def prepare(
         merge_stays,
         None if end is None or length is None else (end, length),
         max_states,
+        None if map is None else map._native,
+        sigma,
     )
     return Prepared(_table(library, columns), dict(summary))
 

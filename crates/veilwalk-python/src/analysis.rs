@@ -79,7 +79,12 @@ pub(crate) fn analyze(
     let impossible = real.iter().flatten().flat_map(|walk| walk.windows(2));
     let impossible = impossible.filter(|pair| !states.allows(pair[0], pair[1])).count();
     let releasing = mechanism.releasing(py, block, longest_walk)?.mechanism;
-    let levels = levels.unwrap_or_else(|| usual_levels(mechanism.made.mechanism.model()));
+    let measure = mechanism.made.mechanism.model().measure();
+    let inside = |level: f64| measure.inside(level);
+    let levels = match levels {
+        Some(levels) => levels.into_iter().map(inside).collect(),
+        None => usual_levels(mechanism.made.mechanism.model()),
+    };
     let found = interrupt::run(py, move |stop| {
         let watch = |_: Progress| stop.flow();
         let inquiry = Inquiry {
@@ -97,7 +102,9 @@ pub(crate) fn analyze(
         let plan = Plan { mechanism: &releasing, inquiry, effort };
         let found = plan.carry_out(&watch);
         let found = found.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
-        Ok::<_, PyErr>(to_value(&found)?.to_string())
+        let mut found = to_value(&found)?;
+        veilwalk_io::in_measure(&mut found, measure);
+        Ok::<_, PyErr>(found.to_string())
     })?;
     Ok((found, impossible))
 }
@@ -211,7 +218,9 @@ pub(crate) fn compare(
     }
     let effort = if all_pairs { guarantee::Effort::UNLIMITED } else { Setting::SOME_EFFORT };
     let model = chain.model_with_tables(py)?;
-    let level = level.unwrap_or_else(|| Setting::usual_level(&model));
+    let measure = model.measure();
+    let inside = |level: f64| measure.inside(level);
+    let level = level.map_or_else(|| Setting::usual_level(&model), inside);
     let setting = Setting { model, origin, start, steps, level, effort };
     interrupt::run(py, move |stop| {
         let mut comparisons = Vec::new();
@@ -223,7 +232,9 @@ pub(crate) fn compare(
                 comparisons.push(to_value(&comparison)?);
             }
         }
-        Ok::<_, PyErr>(serde_json::Value::from(comparisons).to_string())
+        let mut answer = serde_json::Value::from(comparisons);
+        veilwalk_io::in_measure(&mut answer, measure);
+        Ok::<_, PyErr>(answer.to_string())
     })
 }
 
@@ -262,7 +273,8 @@ pub(crate) fn tune(
         let ranking = best(&model, question, &|_: Progress| stop.flow());
         let ranking = ranking.map_err(|e| VeilwalkError::new_err(e.to_string()))?;
         let mut answer = to_value(&ranking)?;
-        answer["chain"] = model.hash().to_string().into();
+        answer["chain"] = model.chain().hash().to_string().into();
+        veilwalk_io::in_measure(&mut answer, model.measure());
         Ok::<_, PyErr>(answer.to_string())
     })
 }

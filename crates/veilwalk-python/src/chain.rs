@@ -7,14 +7,14 @@ use std::sync::{Arc, OnceLock};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use veilwalk::analysis::{Origin, OwnWalks};
+use veilwalk::analysis::{EndedWalks, Origin, OwnWalks};
 use veilwalk::chain::{
-    BuildOptions, BuildReport, ChainBuilder, Entries, FitTerms, PrivateFit, RowSums, Scope,
-    TransitionCounts,
+    BuildOptions, BuildReport, ChainBuilder, Entries, FitTerms, FitTermsError, Fitted, PrivateFit,
+    RowSums, Scope, TransitionCounts, WalkLengths,
 };
-use veilwalk::internal::distance::Nearest;
+use veilwalk::internal::distance::{Nearest, OwnDistances};
 use veilwalk::internal::model::Tables;
-use veilwalk::{Initial, Model, Nats, Rational, Source, StateId};
+use veilwalk::{Ground, Initial, Measure, Model, Nats, Radius, Rational, Source, StateId};
 
 use crate::error::{chain_error, parameter_error, walk_error};
 use crate::files::read_model;
@@ -33,6 +33,10 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
+    pub(crate) fn chain(&self) -> &veilwalk::Chain {
+        &self.chain
+    }
+
     pub(crate) fn new(py: Python<'_>, chain: veilwalk::Chain, notes: Vec<String>) -> Self {
         let labels = Arc::new(Labels::new(py, &chain));
         Self { chain, labels, model: OnceLock::new(), notes }
@@ -232,25 +236,45 @@ impl Chain {
         Self::built(py, counts.build(options(false, largest_component)))
     }
 
-    /// Counts the moves of a public graph with noise. `asked` is epsilon, the most moves of a person, the share of
-    /// epsilon for first states and the floor.
+    /// Counts the moves of a public graph with noise. `asked` is epsilon, the most moves of a person and the floor;
+    /// `shares` are those of epsilon for first states, for last states and for lengths, and `longest` is the longest walk.
+    /// Gives the chain, and if they were asked for the laws of last states and of numbers of moves.
     #[staticmethod]
+    #[allow(
+        clippy::too_many_arguments,
+        clippy::type_complexity,
+        reason = "Python's keyword arguments, and what it unpacks"
+    )]
     fn fit_privately(
         py: Python<'_>,
         walks: Vec<Vec<String>>,
         persons: Vec<String>,
         graph: &Self,
-        asked: (String, u32, Option<String>, Option<String>),
+        asked: (String, u32, Option<String>),
+        shares: (Option<String>, Option<String>, Option<String>),
+        longest: Option<u32>,
         seed: Option<u64>,
-    ) -> PyResult<Self> {
-        let (epsilon, max_moves, starts_share, floor) = asked;
+    ) -> PyResult<(Self, Option<Vec<f64>>, Option<Vec<f64>>)> {
+        let (epsilon, max_moves, floor) = asked;
+        let (starts, ends, lengths) = shares;
         let number = |text: &str| text.parse::<Rational>().map_err(parameter_error);
-        let max_moves = NonZeroU32::new(max_moves)
-            .ok_or_else(|| parameter_error("max_moves: give a whole number from 1 up"))?;
+        let at_least_one = |name: &str, number: u32| {
+            NonZeroU32::new(number)
+                .ok_or_else(|| parameter_error(format!("{name}: give a whole number from 1 up")))
+        };
+        let of = |name: &str, error: FitTermsError| parameter_error(format!("{name}: {error}"));
+        let max_moves = at_least_one("max_moves", max_moves)?;
         let mut terms = FitTerms::new(number(&epsilon)?, max_moves).map_err(parameter_error)?;
-        if let Some(share) = starts_share {
-            let with_starts = terms.with_starts(number(&share)?);
-            terms = with_starts.map_err(|error| parameter_error(format!("starts: {error}")))?;
+        if let Some(share) = starts {
+            terms = terms.with_starts(number(&share)?).map_err(|error| of("starts", error))?;
+        }
+        if let Some(share) = ends {
+            terms = terms.with_ends(number(&share)?).map_err(|error| of("ends", error))?;
+        }
+        if let (Some(share), Some(longest)) = (lengths, longest) {
+            let longest = at_least_one("longest_walk", longest)?;
+            let with_lengths = terms.with_lengths(number(&share)?, longest);
+            terms = with_lengths.map_err(|error| of("lengths", error))?;
         }
         if let Some(floor) = floor {
             terms = terms.with_floor(number(&floor)?).map_err(parameter_error)?;
@@ -263,8 +287,13 @@ impl Chain {
                 fit.add(person, &name, state).map_err(walk_error)?;
             }
         }
-        let fitted = fit.collected().release().map_err(parameter_error)?;
-        Ok(Self::new(py, fitted.chain, Vec::new()))
+        let Fitted { chain, ends, lengths, .. } =
+            fit.collected().release().map_err(parameter_error)?;
+        let ends = ends.map(|ends| chain.states().map(|state| ends.probability(state)).collect());
+        let lengths = lengths.map(|lengths| {
+            (0..=lengths.longest()).map(|moves| lengths.probability(moves)).collect()
+        });
+        Ok((Self::new(py, chain, Vec::new()), ends, lengths))
     }
 
     /// Reads a file: a table of moves, or a compiled model.
@@ -274,19 +303,43 @@ impl Chain {
         path: PathBuf,
         normalize: bool,
         largest_component: bool,
+        places: Option<PathBuf>,
     ) -> PyResult<Self> {
         let Some(model) = read_model(&path)? else {
-            let options = options(normalize, largest_component);
-            return Self::built(py, veilwalk_io::read_chain(&path, options));
+            let read = veilwalk_io::read_chain(&path, options(normalize, largest_component));
+            let placed = read.and_then(|(chain, report)| match &places {
+                Some(places) => Ok((veilwalk_io::read_places(places, chain)?, report)),
+                None => Ok((chain, report)),
+            });
+            return Self::built(py, placed);
         };
-        if normalize || largest_component {
+        if normalize || largest_component || places.is_some() {
             return Err(chain_error(format!(
-                "{}: normalize and largest_component change how a chain is read, and this model is \
+                "{}: normalize, largest_component and places change how a chain is read, and this model is \
                  already compiled",
                 path.display()
             )));
         }
         Ok(Self::with_model(py, model, Vec::new()))
+    }
+
+    /// Makes the chain of a map of OpenStreetMap, and says what was dropped.
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
+    fn osm(
+        py: Python<'_>,
+        path: PathBuf,
+        mode: &str,
+        states: &str,
+        turns: &str,
+        counts: Option<PathBuf>,
+        every: Option<String>,
+        speed: Option<f64>,
+        away: Option<String>,
+    ) -> PyResult<Self> {
+        let (chain, notes) =
+            crate::roads::chain(&path, mode, states, turns, counts, every, speed, away)?;
+        Ok(Self::new(py, chain, notes))
     }
 
     #[staticmethod]
@@ -312,8 +365,11 @@ impl Chain {
             }
         };
         let chain = self.chain.clone().with_initial(initial);
-        let worth_keeping =
-            |model: &&Arc<Model>| model.searches().is_none() || model.origin().is_some();
+        let worth_keeping = |model: &&Arc<Model>| {
+            model.searches().is_none()
+                || model.origin().is_some()
+                || *model.ground() != Ground::Nats
+        };
         let Some(model) = self.model.get().filter(worth_keeping) else {
             return Ok(Self::new(py, chain, self.notes.clone()));
         };
@@ -321,6 +377,7 @@ impl Chain {
         let cells = [Nearest::Directed, Nearest::Symmetric];
         let cells = cells.into_iter().filter_map(|n| Some((n, model.ready_cells(n)?.clone())));
         let tables = Tables {
+            ground: model.ground().clone(),
             distances: match model.searches() {
                 Some(_) => None,
                 None => Some((model.directed().clone(), model.symmetric().clone())),
@@ -336,6 +393,93 @@ impl Chain {
     #[getter]
     fn states<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, pyo3::types::PyString>> {
         (0..self.chain.len()).map(|state| self.labels.as_text(py, state).clone()).collect()
+    }
+
+    /// The same chain with distances of another metric: by name, or from a file.
+    fn measured(&self, py: Python<'_>, metric: &str) -> PyResult<Self> {
+        let ground = match Ground::named(metric) {
+            Some(ground) => ground,
+            None if metric.contains(['/', '.', std::path::MAIN_SEPARATOR]) => {
+                let path = PathBuf::from(metric);
+                let own = veilwalk_io::read_distances(&path, &self.chain).map_err(chain_error)?;
+                Ground::Table(Arc::new(own))
+            }
+            None => {
+                return Err(parameter_error(format!(
+                    "metric: {metric:?}; give \"nats\", \"street\", \"line\" or the path of a CSV file"
+                )));
+            }
+        };
+        self.on(py, ground)
+    }
+
+    /// The same chain with distances in what this radius is in; nothing if they are already.
+    fn measured_for(&self, py: Python<'_>, radius: &str) -> PyResult<Option<Self>> {
+        let radius: Radius = radius.parse().map_err(parameter_error)?;
+        let ours = self.model.get().map_or(Measure::Nats, |model| model.measure());
+        // A metric that was chosen is not changed for another promise; that they do not go together is told later.
+        if ours == radius.measure() || ours != Measure::Nats {
+            return Ok(None);
+        }
+        let ground = Ground::usual(radius.measure(), &self.chain).map_err(parameter_error)?;
+        self.on(py, ground).map(Some)
+    }
+
+    /// The metric that distances are taken from.
+    #[getter]
+    fn metric(&self) -> &'static str {
+        self.model.get().map_or("nats", |model| model.ground().name())
+    }
+
+    /// What comes after a number that is a distance.
+    #[getter]
+    fn unit(&self) -> &'static str {
+        self.model.get().map_or(Measure::Nats, |model| model.measure()).suffix()
+    }
+
+    /// The distances of a table of one's own, row by row, and whether they are metres; nothing of other metrics.
+    fn own_distances<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyBytes>, bool)> {
+        let model = self.model.get()?;
+        let Ground::Table(own) = model.ground() else { return None };
+        let units = model.directed().rows().iter().flat_map(|d| d.units().to_le_bytes());
+        let rows = PyBytes::new(py, &units.collect::<Vec<u8>>());
+        Some((rows, own.measure() == Measure::Metres))
+    }
+
+    /// The same chain with these distances, which another process checked.
+    fn with_own_distances(&self, py: Python<'_>, rows: &[u8], metres: bool) -> PyResult<Self> {
+        let states = self.chain.len();
+        let (units, rest) = rows.as_chunks::<4>();
+        let units = units.iter().map(|&bytes| Nats::from_units(u32::from_le_bytes(bytes)));
+        let pairs = units.enumerate().map(|(place, distance)| {
+            (StateId::new(place / states), StateId::new(place % states), distance)
+        });
+        if !rest.is_empty() || rows.len() != 4 * states * states {
+            return Err(chain_error("the distances are not those of this chain"));
+        }
+        let measure = if metres { Measure::Metres } else { Measure::Own };
+        let own = OwnDistances::new(states, pairs, measure).map_err(chain_error)?;
+        self.on(py, Ground::Table(Arc::new(own)))
+    }
+
+    /// How long each move is, in metres.
+    #[getter]
+    fn lengths(&self) -> Option<Vec<f64>> {
+        let lengths = self.chain.places()?.lengths.as_ref()?;
+        Some(lengths.iter().map(|length| length.metres()).collect())
+    }
+
+    /// Where each state lies, in degrees.
+    #[getter]
+    fn coordinates(&self) -> Option<Vec<(f64, f64)>> {
+        let coordinates = self.chain.places()?.coordinates.as_ref()?;
+        Some(coordinates.iter().map(|place| place.degrees()).collect())
+    }
+
+    /// What people call each state.
+    #[getter]
+    fn names(&self) -> Option<Vec<String>> {
+        self.chain.places()?.names.clone()
     }
 
     #[getter]
@@ -391,15 +535,17 @@ impl Chain {
     /// The largest distance: from, to, nats.
     fn diameter(&self, py: Python<'_>) -> PyResult<(String, String, f64)> {
         let model = self.model_with_tables(py)?;
+        let measure = model.measure();
         let pair = interrupt::run(py, move |_| Ok::<_, PyErr>(model.diameter()))?;
-        Ok(self.named(pair))
+        Ok(self.named(pair, measure))
     }
 
     /// The closest two different states.
     fn closest_pair(&self, py: Python<'_>) -> PyResult<Option<(String, String, f64)>> {
         let model = self.model(py)?;
+        let measure = model.measure();
         let pair = interrupt::run(py, move |_| Ok::<_, PyErr>(model.closest_pair()))?;
-        Ok(pair.map(|pair| self.named(pair)))
+        Ok(pair.map(|pair| self.named(pair, measure)))
     }
 
     /// The distance between two states in nats.
@@ -415,7 +561,7 @@ impl Chain {
         let metric = if symmetric { model.symmetric_metric() } else { model.directed_metric() };
         let mut distance = [Nats::ZERO];
         metric.fill(start, &[start], end, &mut distance);
-        Ok(distance[0].as_f64())
+        Ok(model.measure().of(distance[0]))
     }
 
     /// Walks of the chain itself, one after another, each of so many steps after its start.
@@ -450,11 +596,67 @@ impl Chain {
         })?;
         Ok(PyArray1::from_vec(py, drawn))
     }
+
+    /// The same moves, each as likely as the others of its state.
+    fn evened(&self, py: Python<'_>) -> PyResult<Self> {
+        Ok(Self::new(py, self.chain.evened().map_err(chain_error)?, Vec::new()))
+    }
+
+    /// Walks of the chain with numbers of moves drawn from their law, which end by a law of last states if there is one: all
+    /// states one after another, how many each walk has, and how many walks end elsewhere than they should.
+    #[allow(clippy::type_complexity, reason = "what Python unpacks")]
+    fn sample_trips<'py>(
+        &self,
+        py: Python<'py>,
+        walks: usize,
+        lengths: Vec<f64>,
+        ends: Option<Vec<f64>>,
+        seed: Option<u64>,
+    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, f64)> {
+        let lengths = WalkLengths::from_probabilities(&lengths)
+            .map_err(|error| parameter_error(format!("lengths: {error}")))?;
+        let ends = ends.map(|ends| Initial::from_probabilities(&self.chain, &ends)).transpose();
+        let ends = ends.map_err(|error| parameter_error(format!("ends: {error}")))?;
+        let chain = self.chain.clone();
+        let (drawn, sizes, off) = interrupt::run(py, move |stop| {
+            let source = seed.map_or_else(Source::system, Source::seeded);
+            let mut randomness = source.open(chain.hash().0).map_err(parameter_error)?;
+            let own = OwnWalks::new(&chain);
+            let ended = ends.map(|ends| {
+                let (origin, lengths) = (Origin::Initial, lengths.clone());
+                EndedWalks::new(&chain, origin, lengths, &ends, &|_| stop.flow())
+            });
+            let ended = ended.transpose().map_err(parameter_error)?;
+            let (mut drawn, mut sizes) = (Vec::new(), Vec::with_capacity(walks));
+            for walk in 0..walks {
+                if stop.requested() {
+                    return Err(parameter_error("stopped on request"));
+                }
+                let key = randomness.walk(walk.to_string().as_bytes());
+                let words = randomness.at(&key, 0, None);
+                let walk = match &ended {
+                    Some(ended) => ended.walk(words),
+                    None => own.walk(Origin::Initial, lengths.draw(words), words),
+                };
+                sizes.push(walk.len() as i64);
+                drawn.extend(walk.into_iter().map(|state| state.index() as i64));
+            }
+            Ok((drawn, sizes, ended.map_or(0.0, |ended| ended.ends_off())))
+        })?;
+        Ok((PyArray1::from_vec(py, drawn), PyArray1::from_vec(py, sizes), off))
+    }
 }
 
 impl Chain {
-    fn named(&self, pair: veilwalk::Pair) -> (String, String, f64) {
+    fn on(&self, py: Python<'_>, ground: Ground) -> PyResult<Self> {
+        let chain = self.chain.clone();
+        let model =
+            interrupt::run(py, move |_| Model::measured(chain, ground).map_err(parameter_error))?;
+        Ok(Self::with_model(py, model, self.notes.clone()))
+    }
+
+    fn named(&self, pair: veilwalk::Pair, measure: Measure) -> (String, String, f64) {
         let label = |state| self.chain.label(state).to_owned();
-        (label(pair.from), label(pair.to), pair.distance.as_f64())
+        (label(pair.from), label(pair.to), measure.of(pair.distance))
     }
 }

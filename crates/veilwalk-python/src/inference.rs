@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use veilwalk::inference::{
     self as core, Estimate, EstimateError, EstimateInquiry, EstimateSettings, Expected, Inference,
     Interval, IntervalSettings, Law, Learned, RefineAim, RefineError, RefineSettings, RefinedWalk,
-    Sample, Share, WithTrips, learn,
+    Sample, Share, Weights, WithTrips, learn,
 };
 use veilwalk::{Start, StateId, Stopped, unwatched};
 use veilwalk_io::UnknownStates;
@@ -50,6 +50,25 @@ fn wrong_walk(walk: usize, why: impl std::fmt::Display) -> PyErr {
     WalkError::new_err(format!("walk {walk}: {why}"))
 }
 
+fn refine_error(error: RefineError) -> PyErr {
+    match error {
+        RefineError::Walk { walk, why } => wrong_walk(walk, why),
+        other => VeilwalkError::new_err(other.to_string()),
+    }
+}
+
+/// What is wrong with one of so many releases.
+fn estimate_error(releases: usize) -> impl Fn(EstimateError) -> PyErr {
+    move |error| match error {
+        EstimateError::Walk { walk, why, .. } if releases == 1 => wrong_walk(walk, why),
+        EstimateError::Walk { sample, walk, why } => {
+            WalkError::new_err(format!("release {sample}, walk {walk}: {why}"))
+        }
+        EstimateError::NoWalks => WalkError::new_err(error.to_string()),
+        other => VeilwalkError::new_err(other.to_string()),
+    }
+}
+
 /// Refines released walks, from what was drawn for each (the released states themselves if nothing else is given).
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -76,12 +95,8 @@ pub(crate) fn refine<'py>(
         let inference = inference(mechanism, start, prior.as_ref())?;
         let settings = RefineSettings { aim, lag, above };
         let drawn = observed.as_ref().unwrap_or(&released);
-        inference.refine_walks(drawn, &released, settings, &|_| stop.flow()).map_err(|error| {
-            match error {
-                RefineError::Walk { walk, why } => wrong_walk(walk, why),
-                other => VeilwalkError::new_err(other.to_string()),
-            }
-        })
+        let refined = inference.refine_walks(drawn, &released, settings, &|_| stop.flow());
+        refined.map_err(refine_error)
     })?;
     let refined = || walks.iter().map(|walk| &walk.refined);
     let states = refined().flat_map(|walk| walk.states.iter().map(|state| state.index() as u32));
@@ -120,16 +135,17 @@ fn likely<'py>(py: Python<'py>, walks: &[RefinedWalk]) -> LikelyColumns<'py> {
 /// Shares of states or of pairs of states, from and to.
 type Shares = (Vec<u32>, Vec<u32>, Vec<f64>, Option<(Vec<f64>, Vec<f64>)>);
 
+/// A release, with the mechanism and the start that it was made by.
+type ReleaseOf<'py> = (PyRef<'py, Mechanism>, Bound<'py, PyAny>, Given<'py>);
+
 /// What the crowd did: shares of `visits` (each state as a pair with itself), `moves` or `od`, or the chain; and
-/// whether the estimate settled, how much was dropped, and how often the release contradicted everything.
+/// whether the estimate settled, how much was dropped, and how often the releases contradicted everything.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn estimate<'py>(
     py: Python<'py>,
     chain: &Chain,
-    mechanism: &Mechanism,
-    start: &Bound<'py, PyAny>,
-    drawn: Given<'py>,
+    releases: Vec<ReleaseOf<'py>>,
     what: &str,
     level: Option<f64>,
     replicates: usize,
@@ -137,9 +153,11 @@ pub(crate) fn estimate<'py>(
     strength: f64,
     threads: Option<usize>,
 ) -> PyResult<(Option<Chain>, Shares, bool, f64, u64)> {
-    let start = mechanism.start(start)?;
-    let drawn = read_walks(chain, &drawn, UnknownStates::Refuse)?;
-    let mechanism = mechanism.made.mechanism.clone();
+    let read = releases.into_iter().map(|(mechanism, start, drawn)| {
+        let drawn = read_walks(chain, &drawn, UnknownStates::Refuse)?;
+        Ok((mechanism.made.mechanism.clone(), mechanism.start(&start)?, drawn))
+    });
+    let read = read.collect::<PyResult<Vec<_>>>()?;
     let trips = if what == "od" { WithTrips::Yes } else { WithTrips::No };
     let inquiry = EstimateInquiry {
         settings: EstimateSettings { strength, ..EstimateSettings::default() },
@@ -147,13 +165,13 @@ pub(crate) fn estimate<'py>(
         intervals: level.map(|level| IntervalSettings { level, replicates, seed, trips }),
     };
     let found = interrupt::run_with_threads(py, threads, move |stop: &Stop| {
-        let inference = inference(mechanism, start, None)?;
-        let samples = [Sample { inference: &inference, walks: &drawn }];
-        learn(&samples, inquiry, &|_| stop.flow()).map_err(|error| match error {
-            EstimateError::Walk { walk, why, .. } => wrong_walk(walk, why),
-            EstimateError::NoWalks => WalkError::new_err(error.to_string()),
-            other => VeilwalkError::new_err(other.to_string()),
-        })
+        let inferences =
+            read.iter().map(|(mechanism, start, _)| inference(mechanism.clone(), *start, None));
+        let inferences = inferences.collect::<PyResult<Vec<_>>>()?;
+        let each = inferences.iter().zip(&read);
+        let samples: Vec<Sample<'_>> =
+            each.map(|(inference, (_, _, walks))| Sample { inference, walks }).collect();
+        learn(&samples, inquiry, &|_| stop.flow()).map_err(estimate_error(samples.len()))
     })?;
     let learned = learned_chain(py, chain, &found.estimate, what)?;
     let expected = found.estimate.expected();
@@ -161,37 +179,110 @@ pub(crate) fn estimate<'py>(
     Ok((learned, shares(&found, what), converged, dropped, expected.surprises()))
 }
 
-/// The expected counts of these walks under a law of real walks: a part of what [`estimate_by`] asks for.
+/// Probabilities of first states and of moves, one for each.
+type LawNumbers = (Vec<f64>, Vec<f64>);
+
+fn law(inference: &Inference, chain: &veilwalk::Chain, numbers: LawNumbers) -> PyResult<Law> {
+    let (initial, moves) = numbers;
+    let are_shares = |numbers: &[f64]| numbers.iter().all(|p| p.is_finite() && *p >= 0.0);
+    let fit = (initial.len(), moves.len()) == (chain.len(), chain.transitions());
+    if !fit || !are_shares(&initial) || !are_shares(&moves) {
+        return Err(parameter_error("one share for each state and one for each move of the chain"));
+    }
+    Ok(inference.law().with(initial, moves))
+}
+
+/// The expected counts of these walks under laws of real walks, each walk as often as its weight for the law says: a part
+/// of what [`estimate_by`] asks for, once for every law.
 #[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn expected_counts<'py>(
     py: Python<'py>,
     chain: &Chain,
     mechanism: &Mechanism,
     start: &Bound<'py, PyAny>,
     drawn: Given<'py>,
-    initial: Vec<f64>,
-    moves: Vec<f64>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    laws: Vec<LawNumbers>,
+    weights: Option<Vec<Vec<u32>>>,
+) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
     let start = mechanism.start(start)?;
-    let states = chain.labels().chain();
-    let are_shares = |numbers: &[f64]| numbers.iter().all(|p| p.is_finite() && *p >= 0.0);
-    let fit = (initial.len(), moves.len()) == (states.len(), states.transitions());
-    if !fit || !are_shares(&initial) || !are_shares(&moves) {
-        return Err(parameter_error("one share for each state and one for each move of the chain"));
-    }
     let drawn = read_walks(chain, &drawn, UnknownStates::Refuse)?;
+    if weights.as_ref().is_some_and(|weights| {
+        weights.len() != laws.len() || weights.iter().any(|of_law| of_law.len() != drawn.len())
+    }) {
+        return Err(parameter_error("one weight for each walk under each law"));
+    }
+    let states = chain.labels().chain().clone();
     let mechanism = mechanism.made.mechanism.clone();
     let numbers = interrupt::run(py, move |stop: &Stop| {
         let inference = inference(mechanism, start, None)?;
-        let law = inference.law().with(initial, moves);
         let samples = [Sample { inference: &inference, walks: &drawn }];
-        let found = core::expected_counts(&samples, &law, &|_| stop.flow());
-        found.map(|counts| counts.to_numbers()).map_err(|error| match error {
-            EstimateError::Walk { walk, why, .. } => wrong_walk(walk, why),
-            other => VeilwalkError::new_err(other.to_string()),
-        })
+        let counts = |(place, numbers): (usize, LawNumbers)| {
+            let law = law(&inference, &states, numbers)?;
+            let weights = match &weights {
+                None => Weights::one_each(&samples),
+                Some(weights) => Weights::new(vec![weights[place].clone()]),
+            };
+            let found = core::expected_counts(&samples, &weights, &law, &|_| stop.flow());
+            found.map(|counts| counts.to_numbers()).map_err(estimate_error(1))
+        };
+        laws.into_iter().enumerate().map(counts).collect::<PyResult<Vec<_>>>()
     })?;
-    Ok(PyArray1::from_vec(py, numbers))
+    Ok(numbers.into_iter().map(|numbers| PyArray1::from_vec(py, numbers)).collect())
+}
+
+/// The expected numbers of walks from each first state to each last one under laws of real walks, weighed as
+/// [`expected_counts`] does: for each law first states, last states, numbers.
+#[pyfunction]
+#[allow(clippy::type_complexity, reason = "what Python unpacks")]
+pub(crate) fn expected_trips<'py>(
+    py: Python<'py>,
+    chain: &Chain,
+    mechanism: &Mechanism,
+    start: &Bound<'py, PyAny>,
+    drawn: Given<'py>,
+    laws: Vec<LawNumbers>,
+    weights: Option<Vec<Vec<u32>>>,
+) -> PyResult<Vec<(Vec<u32>, Vec<u32>, Vec<f64>)>> {
+    let start = mechanism.start(start)?;
+    let drawn = read_walks(chain, &drawn, UnknownStates::Refuse)?;
+    let states = chain.labels().chain().clone();
+    let mechanism = mechanism.made.mechanism.clone();
+    interrupt::run(py, move |stop: &Stop| {
+        let inference = inference(mechanism, start, None)?;
+        let samples = [Sample { inference: &inference, walks: &drawn }];
+        let trips = |(place, numbers): (usize, LawNumbers)| {
+            let law = law(&inference, &states, numbers)?;
+            let weights = match &weights {
+                None => Weights::one_each(&samples),
+                Some(weights) => Weights::new(vec![weights[place].clone()]),
+            };
+            let found = core::trips(&samples, &weights, &law, &|_| stop.flow());
+            let found = found.map_err(|stopped| VeilwalkError::new_err(stopped.to_string()))?;
+            let (mut first, mut last, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+            for ((from, to), count) in found {
+                first.push(from.index() as u32);
+                last.push(to.index() as u32);
+                counts.push(count);
+            }
+            Ok((first, last, counts))
+        };
+        laws.into_iter().enumerate().map(trips).collect::<PyResult<Vec<_>>>()
+    })
+}
+
+/// Intervals of this level around the shares of counts, given the counts of replicates: lower and upper ends.
+#[pyfunction]
+pub(crate) fn intervals_of(
+    counts: Vec<f64>,
+    replicates: Vec<Vec<f64>>,
+    level: f64,
+) -> PyResult<(Vec<f64>, Vec<f64>)> {
+    if replicates.iter().any(|replicate| replicate.len() != counts.len()) {
+        return Err(parameter_error("every replicate has as many counts"));
+    }
+    let made = core::intervals_of(&counts, &replicates, level);
+    Ok(made.iter().map(|interval| (interval.low, interval.high)).unzip())
 }
 
 /// What a callback raised.
@@ -204,34 +295,45 @@ impl From<Stopped> for Raised {
 }
 
 /// What the crowd did, as by [`estimate`], where the walks are with others: `expect` takes the probabilities of
-/// first states and of moves, and gives the sum of all [`expected_counts`].
+/// first states and of moves, and gives the sum of all [`expected_counts`]. It begins with another law than that of the
+/// chain if there is one. Gives the chain, shares, the law that was found, and what [`estimate`] tells of its quality.
 #[pyfunction]
+#[allow(clippy::type_complexity, reason = "what Python unpacks")]
 pub(crate) fn estimate_by(
     chain: &Chain,
     mechanism: &Mechanism,
     start: &Bound<'_, PyAny>,
     what: &str,
     strength: f64,
+    begin: Option<LawNumbers>,
     expect: &Bound<'_, PyAny>,
-) -> PyResult<(Option<Chain>, Shares, bool, f64, u64)> {
+) -> PyResult<(Option<Chain>, Shares, LawNumbers, Vec<f64>, (bool, f64, u64))> {
     let py = expect.py();
     let start = mechanism.start(start)?;
     let inference = inference(mechanism.made.mechanism.clone(), start, None)?;
     let settings = EstimateSettings { strength, ..EstimateSettings::default() };
+    let prior = inference.law();
+    let from = begin.map(|numbers| law(&inference, chain.labels().chain(), numbers)).transpose()?;
     let counts = |law: &Law| {
         let asked = expect.call1((law.initial().to_vec(), law.all_probabilities().to_vec()));
         let numbers = asked.and_then(|numbers| numbers.extract::<Vec<f64>>()).map_err(Raised)?;
         let counts = Expected::from_numbers(&numbers, law);
         counts
             .filter(|counts| counts.walks() > 0.0)
-            .ok_or_else(|| Raised(WalkError::new_err(EstimateError::NoWalks.to_string())))
+            .ok_or_else(|| Raised(estimate_error(1)(EstimateError::NoWalks)))
     };
-    let found = core::estimate_by(inference.law(), settings, counts, &unwatched);
+    let found =
+        core::estimate_by(from.as_ref().unwrap_or(prior), prior, settings, counts, &unwatched);
     let found = found.map_err(|Raised(error)| error)?;
     let learned = learned_chain(py, chain, &found, what)?;
     let (converged, expected) = (found.converged(), found.expected());
-    let (dropped, surprises) = (expected.dropped(), expected.surprises());
-    Ok((learned, shares(&Learned::of(found), what), converged, dropped, surprises))
+    let quality = (converged, expected.dropped(), expected.surprises());
+    let law = (found.law().initial().to_vec(), found.law().all_probabilities().to_vec());
+    let counts = match what {
+        "moves" => expected.moves().to_vec(),
+        _ => expected.visits().to_vec(),
+    };
+    Ok((learned, shares(&Learned::of(found), what), law, counts, quality))
 }
 
 /// The chain that was learned, if that is what is asked for.

@@ -18,11 +18,14 @@ mod inference;
 mod interrupt;
 mod labels;
 mod lists;
+mod maps;
 mod mechanism;
 mod people;
 mod prepare;
 mod release;
 mod remedy;
+mod roads;
+mod score;
 mod session;
 mod table;
 
@@ -45,9 +48,13 @@ mod _native {
         save_mechanism, set_ledger_budget, verify, write_manifest,
     };
     #[pymodule_export]
-    use super::inference::{estimate, estimate_by, expected_counts, refine};
+    use super::inference::{
+        estimate, estimate_by, expected_counts, expected_trips, intervals_of, refine,
+    };
     #[pymodule_export]
     use super::lists::{release_lists, release_numbers};
+    #[pymodule_export]
+    use super::maps::draw_map;
     #[pymodule_export]
     use super::mechanism::Mechanism;
     #[pymodule_export]
@@ -56,6 +63,8 @@ mod _native {
     use super::prepare::prepare;
     #[pymodule_export]
     use super::release::{Manner, Source, new_release_id};
+    #[pymodule_export]
+    use super::score::score;
     #[pymodule_export]
     use super::session::{Session, saved_release_id};
     #[pymodule_export]

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use veilwalk::guarantee;
 use veilwalk::guarantee::{AuditPlan, Cover, Effort, Guarantee, Price, audit};
+use veilwalk::internal::analysis::{Attacks, USUAL_STEPS, attack_in_words, usual_attack};
 use veilwalk::internal::guarantee::{Observed, StepSampler, audited_loss};
 use veilwalk::internal::request::{Made, Request};
 use veilwalk::mechanism::{
@@ -143,7 +144,11 @@ impl Mechanism {
     /// What gives the same mechanism again, but for the chain.
     #[getter]
     fn arguments(&self) -> Arguments {
-        (self.epsilon(), self.radius(), self.substitutions(), Words::of(&self.request))
+        let radius = match self.made.promise.unit {
+            Unit::Radius(radius) => Some(radius.to_string()),
+            Unit::Substitutions(_) => None,
+        };
+        (self.epsilon(), radius, self.substitutions(), Words::of(&self.request))
     }
 
     /// The labels of the chain's states.
@@ -233,9 +238,15 @@ impl Mechanism {
     #[getter]
     fn radius(&self) -> Option<String> {
         match self.made.promise.unit {
-            Unit::Radius(radius) => Some(radius.to_string()),
+            Unit::Radius(radius) => Some(radius.number().to_string()),
             Unit::Substitutions(_) => None,
         }
+    }
+
+    /// What comes after a number that is a distance.
+    #[getter]
+    fn unit(&self) -> &'static str {
+        self.made.mechanism.model().measure().suffix()
     }
 
     #[getter]
@@ -307,6 +318,7 @@ impl Mechanism {
     }
 
     /// What the promise means: as JSON, and in words.
+    #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn guarantee(
         &self,
         py: Python<'_>,
@@ -315,6 +327,7 @@ impl Mechanism {
         longest_walk: Option<u64>,
         visit: Option<(String, String)>,
         walks_per_person: Option<u64>,
+        attack: Option<bool>,
     ) -> PyResult<(String, String)> {
         let Made { mechanism, name, promise, .. } = self.releasing(py, block, longest_walk)?;
         let effort = if all_pairs { Effort::UNLIMITED } else { Effort::default() };
@@ -354,6 +367,19 @@ impl Mechanism {
                     .collect();
             }
             let mut words = guarantee.to_string();
+            let attacker = match (guarantee.vacuous, attacks(attack)) {
+                (true, _) | (_, None) => None,
+                (false, Some(when)) => {
+                    let found = usual_attack(&mechanism, when, &|_| stop.flow());
+                    found.map_err(parameter_error)?
+                }
+            };
+            if let Some(found) = attacker {
+                let in_words = attack_in_words(&found, mechanism.model().chain());
+                answer["attacker"] = to_value(&found)?;
+                answer["attacker"]["steps"] = USUAL_STEPS.into();
+                answer["attacker"]["in_words"] = in_words.into();
+            }
             if let Some(paragraph) = Observed::of(&mechanism) {
                 words = format!("{}\n\n{paragraph}", words.trim_end());
             }
@@ -361,6 +387,7 @@ impl Mechanism {
             let (stay, person) = in_words(&mut answer, epsilon, visit, walks_per_person)?;
             let parts = stay.into_iter().chain([words.trim_end().to_owned()]).chain(person);
             let words = parts.collect::<Vec<_>>().join("\n\n");
+            veilwalk_io::in_measure(&mut answer, mechanism.model().measure());
             Ok::<_, PyErr>((answer.to_string(), words))
         })
     }
@@ -419,6 +446,15 @@ impl Mechanism {
                 cover.in_words()
             )
         }))
+    }
+}
+
+/// Whether walks are attacked for a guarantee: where it is quick, unless something else is said.
+fn attacks(asked: Option<bool>) -> Option<Attacks> {
+    match asked {
+        None => Some(Attacks::WhereQuick),
+        Some(true) => Some(Attacks::Always),
+        Some(false) => None,
     }
 }
 

@@ -10,9 +10,10 @@ use pyo3_arrow::PyChunkedArray;
 use pyo3_arrow::input::AnyArray;
 use veilwalk_io::plain_texts;
 use veilwalk_prepare::{
-    AddError, Clock, Days, Event, EventAt, Limits, Padding, Preparation, Settings, Shaping, Sorted,
-    Stays, Summary,
+    AddError, Clock, Days, Event, EventAt, Limits, Padding, PositionPreparation, Preparation,
+    Settings, Shaping, Stays, Summary, Walk,
 };
+use veilwalk_roads::{MatchSettings, Streets};
 
 use crate::error::{VeilwalkError, WalkError, parameter_error};
 use crate::interrupt::{self, Stop};
@@ -41,7 +42,10 @@ pub(crate) fn prepare(
     merge_stays: bool,
     padding: Option<(String, usize)>,
     max_states: Option<usize>,
+    map: Option<PyRef<'_, crate::chain::Chain>>,
+    sigma: f64,
 ) -> PyResult<(Vec<PyChunkedArray>, Counts)> {
+    let away_off_the_map = away.clone();
     let shaping = match every {
         Some(every) => {
             let mut clock = Clock::new(read("every", &every)?, read("window", &window)?)
@@ -80,10 +84,27 @@ pub(crate) fn prepare(
     settings.check().map_err(parameter_error)?;
     let columns = columns.into_iter().map(|(name, array)| Ok((name, chunked(array)?.0)));
     let columns = columns.collect::<PyResult<Columns>>()?;
-    let (walks, summary) = interrupt::run(py, move |stop| {
-        let sorted = sorted(&columns, settings, stop)?;
-        drop(columns);
-        written(sorted, stop)
+    let streets = map.map(|map| Streets::of(map.chain()).map_err(parameter_error)).transpose()?;
+    let (walks, summary) = interrupt::run(py, move |stop| match &streets {
+        None => {
+            let mut events = Preparation::new(settings);
+            each_event(&columns, stop, |event| events.add(event))?;
+            drop(columns);
+            let sorted = events.finish().map_err(|error| WalkError::new_err(error.to_string()))?;
+            let labels = sorted.labels().to_vec();
+            written(&labels, stop, |take| sorted.each_walk(take))
+        }
+        Some(streets) => {
+            let matching = MatchSettings::with_sigma(sigma);
+            let mut positions =
+                PositionPreparation::new(settings, streets, matching, away_off_the_map);
+            each_event(&columns, stop, |event| positions.add(event))?;
+            drop(columns);
+            let sorted = positions.finish();
+            let sorted = sorted.map_err(|error| WalkError::new_err(error.to_string()))?;
+            let labels = sorted.labels().to_vec();
+            written(&labels, stop, |take| sorted.each_walk(take))
+        }
     })?;
     let names = ["trajectory", "step", "state", "person"];
     let walks = walks.into_iter().zip(names).map(|(column, name)| one_chunk(column, name));
@@ -100,8 +121,11 @@ fn stopped() -> PyErr {
 }
 
 /// Takes all events, a few rows at a time as texts.
-fn sorted(columns: &Columns, settings: Settings, stop: &Stop) -> PyResult<Sorted> {
-    let mut preparation = Preparation::new(settings);
+fn each_event(
+    columns: &Columns,
+    stop: &Stop,
+    mut add: impl FnMut(Event<'_>) -> Result<(), AddError>,
+) -> PyResult<()> {
     let rows = columns.first().map_or(0, |(_, chunks)| chunks.iter().map(|c| c.len()).sum());
     let mut readers: Vec<_> =
         columns.iter().map(|(name, chunks)| Texts::new(name, chunks)).collect();
@@ -120,12 +144,12 @@ fn sorted(columns: &Columns, settings: Settings, stop: &Stop) -> PyResult<Sorted
             [] => return Err(parameter_error("there is no column of states")),
         };
         let event = Event { person: readers[0].value(), time: readers[1].value(), at };
-        preparation.add(event).map_err(|error| match error {
+        add(event).map_err(|error| match error {
             AddError::Event(error) => WalkError::new_err(format!("row {row}: {error}")),
             other => VeilwalkError::new_err(other.to_string()),
         })?;
     }
-    preparation.finish().map_err(|error| WalkError::new_err(error.to_string()))
+    Ok(())
 }
 
 /// The values of a column, one after another.
@@ -178,12 +202,18 @@ impl<'a> Texts<'a> {
     }
 }
 
+/// Takes a walk.
+type TakeWalk<'a> = dyn FnMut(Walk<'_>) -> Result<(), Failed> + 'a;
+
 /// All walks as columns: trajectory, step, state and person.
-fn written(sorted: Sorted, stop: &Stop) -> PyResult<([ArrayRef; 4], Summary)> {
-    let labels = sorted.labels().to_vec();
+fn written(
+    labels: &[String],
+    stop: &Stop,
+    each_walk: impl FnOnce(&mut TakeWalk<'_>) -> Result<Summary, Failed>,
+) -> PyResult<([ArrayRef; 4], Summary)> {
     let mut texts: [LargeStringBuilder; 3] = Default::default();
     let mut steps = Int64Builder::new();
-    let summary = sorted.each_walk(|walk| {
+    let summary = each_walk(&mut |walk: Walk<'_>| {
         if stop.requested() {
             return Err(Failed(stopped()));
         }
@@ -234,5 +264,7 @@ fn counts(summary: &Summary) -> Counts {
         ("walks_of_one_state", summary.walks_of_one_state),
         ("walks_cut", summary.walks_cut),
         ("states_cut", summary.states_cut),
+        ("outliers", summary.outliers),
+        ("off_the_map", summary.off_the_map),
     ]
 }
