@@ -16,7 +16,7 @@
 //!   start that was asked for.
 //! - *Figure.* For replaced states the share of wrong states; within a radius the mean distance in nats.
 //!   Walks that are made of observations are made for that figure.
-//! - *Looking ahead.* The best of those that observe makes the walks once more of the same observations, with
+//! - *Looking ahead.* The best of those that observe, or the only one, makes the walks once more of the same observations, with
 //!   answers that look ahead, where the table for that is there soon and nobody named an aim. It replaces the one
 //!   without where it is better by more than two standard errors of the difference.
 //! - *Choice.* The best mean. Another member than the first has to be better by more than two standard
@@ -139,6 +139,11 @@ impl Request {
         members
     }
 
+    /// Whether it is worth asking how well it does if its answers look ahead.
+    fn may_look_ahead(&self, chain: &Chain) -> bool {
+        self.block.is_none() && self.asks_for_observations() && Ahead::is_quick(chain)
+    }
+
     /// Whether the weights of `tight` are found soon, whichever way.
     fn affords_tight(&self, chain: &Chain) -> bool {
         let program = 257;
@@ -206,7 +211,10 @@ pub(super) fn chosen(
 ) -> Result<Option<Made>, RequestError> {
     let members = request.members(model.chain());
     let count = affordable_walks(model.chain(), &members);
-    if members.len() < 2 || count < FEWEST_WALKS || model.require_tables().is_err() {
+    // One that observes is still compared with itself looking ahead.
+    let alone = members.first().is_some_and(|only| !only.may_look_ahead(model.chain()));
+    let nothing = members.is_empty() || members.len() == 1 && alone;
+    if nothing || count < FEWEST_WALKS || model.require_tables().is_err() {
         return Ok(None);
     }
     let mut made = Vec::with_capacity(members.len());
