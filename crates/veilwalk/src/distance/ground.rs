@@ -243,7 +243,8 @@ fn lengths(chain: &Chain) -> Result<&[crate::chain::Length], GroundError> {
     lengths.ok_or(GroundError::NoLengths)
 }
 
-fn line(chain: &Chain) -> Result<Line, GroundError> {
+/// Where the states of a chain are in space.
+pub(crate) fn line(chain: &Chain) -> Result<Line, GroundError> {
     let coordinates = chain.places().and_then(|places| places.coordinates.as_deref());
     let coordinates = coordinates.ok_or(GroundError::NoCoordinates)?;
     let label = |state: usize| chain.label(StateId::new(state)).to_owned();

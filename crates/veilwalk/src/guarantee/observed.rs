@@ -38,7 +38,7 @@ impl Observed {
         let (weights, believed_from) = match candidates {
             Candidates::States(weights) => (Some(weights), None),
             Candidates::Believed(least) => (None, Some(least.to_string())),
-            Candidates::Moves => (None, None),
+            Candidates::Moves | Candidates::Plane => (None, None),
         };
         let eta = mechanism.scale(StateId::new(0)).eta();
         Some(Self {

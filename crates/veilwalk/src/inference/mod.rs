@@ -120,6 +120,12 @@ pub enum UnlikelyRelease {
         /// The step, from zero.
         step: usize,
     },
+    /// A state where the mechanism draws points.
+    #[error("step {step} is a state, and the mechanism observes points of a plane")]
+    NotAPoint {
+        /// The step, from zero.
+        step: usize,
+    },
     /// It starts where no release does.
     #[error("the walk starts at a state where no release starts")]
     Start,
