@@ -42,7 +42,8 @@ pub(crate) struct Earth {
 }
 
 /// Two places that are too near each other.
-pub(super) struct TooClose(pub(super) usize, pub(super) usize);
+#[derive(Debug)]
+pub(crate) struct TooClose(pub(super) usize, pub(super) usize);
 
 /// The axes of WGS 84: the larger one in micrometres, and the square of the eccentricity.
 const EQUATOR: f64 = 6_378_137e6;
@@ -55,7 +56,7 @@ const FAR: f64 = 10_000_000.0;
 const NEAR: f64 = 3_000.0;
 
 impl Line {
-    pub(super) fn new(coordinates: &[Coordinates]) -> Result<Self, TooClose> {
+    pub(crate) fn new(coordinates: &[Coordinates]) -> Result<Self, TooClose> {
         let earth = Earth::scaled(1.0);
         let whole: Vec<[i64; 3]> = coordinates.iter().map(|&place| earth.point(place)).collect();
         let closest = closest(&whole, coordinates);

@@ -11,6 +11,7 @@
 //! candidates, one real state), so that an answer may come from a table or from a search.
 
 mod cells;
+mod computed;
 mod dense;
 mod edges;
 mod full_search;

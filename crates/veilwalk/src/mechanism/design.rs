@@ -246,6 +246,18 @@ impl Preset {
         Self::Plane,
     ];
 
+    /// Those that draw states, which work on every chain.
+    pub const OF_STATES: [Self; 8] = [
+        Self::Paper,
+        Self::Chen,
+        Self::ExponentialHamming,
+        Self::Exponential,
+        Self::Sharp,
+        Self::Cell,
+        Self::Tight,
+        Self::Believed,
+    ];
+
     /// Those that draw moves.
     pub const OF_MOVES: [Self; 6] = [
         Self::Paper,

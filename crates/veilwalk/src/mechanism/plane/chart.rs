@@ -88,6 +88,12 @@ impl Chart {
         LatticePoint::nearest(steps(&self.north), steps(&self.east))
     }
 
+    /// The point that a place on the earth, in degrees, is dropped onto.
+    #[must_use]
+    pub fn nearest_to(&self, latitude: f64, longitude: f64) -> LatticePoint {
+        self.nearest(self.earth.place(radians(latitude), radians(longitude)))
+    }
+
     /// How far a place in space is from the origin, in micrometres.
     pub(super) fn away(&self, place: [f64; 3]) -> f64 {
         let away = std::array::from_fn(|axis| place[axis] - self.centre[axis]);
@@ -117,7 +123,7 @@ impl Chart {
     pub fn read(&self, text: &str) -> Option<LatticePoint> {
         let (north, east) = text.split_once(' ').filter(|_| is_point(text))?;
         let (north, east) = (north.parse::<f64>().ok()?, east.parse::<f64>().ok()?);
-        let point = self.nearest(self.earth.place(radians(north), radians(east)));
+        let point = self.nearest_to(north, east);
         (self.text(point) == text).then_some(point)
     }
 }

@@ -7,6 +7,7 @@
 
 use super::Plane;
 use crate::mechanism::{Mechanism, Observation};
+use crate::outcome::length;
 
 /// The law of the distance between an observation on a plane and the real place, in straight-line metres.
 #[derive(Clone, Debug)]
@@ -72,9 +73,12 @@ impl NoiseLaw {
     /// The least distance, in metres, that this share of observations are within.
     #[must_use]
     pub fn quantile(&self, share: f64) -> f64 {
-        let beyond = 1.0 - share.clamp(0.0, 1.0 - 1e-12);
+        self.steps_within(1.0 - share.clamp(0.0, 1.0 - 1e-12)) as f64 / 1000.0
+    }
+
+    /// The least number of steps beyond which no more than this share lies.
+    pub(crate) fn steps_within(&self, beyond: f64) -> u64 {
         let (mut below, mut above) = (0, 1 << 40);
-        // The least number of steps beyond which no more lies.
         while below < above {
             let middle = below + (above - below) / 2;
             match self.beyond_steps(middle) <= beyond {
@@ -82,13 +86,41 @@ impl NoiseLaw {
                 false => below = middle + 1,
             }
         }
-        below as f64 / 1000.0
+        below
     }
 
-    /// The logarithm of the probability of one point, so many millimetres from the real place, rounded up.
-    pub(crate) fn log_probability(&self, steps: u64) -> f64 {
-        -self.eta * steps as f64 - self.from[0].ln()
+    /// How many steps cost so many nats.
+    pub(crate) fn steps_of(&self, nats: f64) -> u64 {
+        (nats / self.eta).round() as u64
     }
+
+    /// The probability of going as far north or south as east or west.
+    pub(crate) fn diagonal(&self) -> f64 {
+        let far = (50.0 / self.eta) as u64 + 1;
+        let term = |k: u64| (-self.eta * length(k.into(), k.into()) as f64).exp();
+        (1.0 + 4.0 * (1..=far).map(term).sum::<f64>()) / self.from[0]
+    }
+
+    /// The probabilities of an even or odd number of steps north and east: both even, east odd, north odd, both odd.
+    /// They are a quarter each but for less than 10⁻⁶, unless the noise is some centimetres small.
+    pub(crate) fn parities(&self) -> [f64; 4] {
+        if self.eta < Self::SMALL {
+            return [0.25; 4];
+        }
+        let far = (50.0 / self.eta) as u64 + 2;
+        let mut sums = [0.0; 4];
+        for north in 0..=far {
+            for east in 0..=far {
+                let copies = f64::from(1 << (u32::from(north > 0) + u32::from(east > 0)));
+                let weight = (-self.eta * length(north.into(), east.into()) as f64).exp();
+                sums[2 * (north % 2) as usize + (east % 2) as usize] += copies * weight;
+            }
+        }
+        sums.map(|sum| sum / self.from[0])
+    }
+
+    /// At a scale of less than this for a millimetre, the lattice is fine.
+    const SMALL: f64 = 0.02;
 }
 
 /// How many points of the lattice are within a distance.
@@ -122,7 +154,6 @@ impl Mechanism {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::length;
 
     /// Every point by itself.
     #[test]
@@ -147,8 +178,20 @@ mod tests {
                 let found = law.beyond_steps(k as u64);
                 assert!((found - beyond).abs() < 1e-6, "{eta}: beyond {k}: {found}, {beyond}");
             }
-            let one = law.log_probability(3).exp();
-            assert!((one - (-3.0 * eta).exp() / total).abs() < 1e-6 * one, "{eta}: {one}");
+                let weight = |n: i64, e: i64| {
+                (-eta * length(n.unsigned_abs().into(), e.unsigned_abs().into()) as f64).exp()
+            };
+            let all = || (-far..=far).flat_map(move |n| (-far..=far).map(move |e| (n, e)));
+            let of = |kind: &dyn Fn(i64, i64) -> bool| {
+                all().filter(|&(n, e)| kind(n, e)).map(|(n, e)| weight(n, e)).sum::<f64>() / total
+            };
+            let diagonal = of(&|n, e| n.abs() == e.abs());
+            assert!((law.diagonal() - diagonal).abs() < 1e-6, "{eta}: {diagonal}");
+            for (place, found) in law.parities().into_iter().enumerate() {
+                let (north, east) = (place as i64 / 2, place as i64 % 2);
+                let expected = of(&|n, e| n.rem_euclid(2) == north && e.rem_euclid(2) == east);
+                assert!((found - expected).abs() < 1e-6, "{eta}: {found}, {expected}");
+            }
         }
     }
 

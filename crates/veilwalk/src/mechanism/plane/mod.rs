@@ -42,6 +42,8 @@ mod law;
 mod noise;
 mod outcomes;
 mod stretch;
+#[cfg(test)]
+mod tests;
 
 pub use chart::Chart;
 pub use law::NoiseLaw;
