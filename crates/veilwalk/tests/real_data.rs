@@ -23,7 +23,7 @@ use veilwalk::internal::guarantee::{Coverage, audited_loss};
 use veilwalk::internal::simulate::{RealWalks, Simulation, simulate};
 use veilwalk::mechanism::Calibration;
 use veilwalk::{
-    Distance, Mechanism, Model, Outcome, Preset, Promise, Releaser, Source, Start, StateId, unwatched,
+    Distance, Mechanism, Model, Outcome, Preset, Promise, Releaser, Source, Start, unwatched,
 };
 
 const LARGEST: BuildOptions =

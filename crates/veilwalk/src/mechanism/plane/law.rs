@@ -174,7 +174,7 @@ mod tests {
                 .collect();
             let total: f64 = weights.iter().sum();
             for k in [0, 1, 2, 5, 17, 40] {
-                let beyond: f64 = weights[k + 1..].iter().sum::<f64>() / total;
+                let beyond: f64 = weights.iter().skip(k + 1).sum::<f64>() / total;
                 let found = law.beyond_steps(k as u64);
                 assert!((found - beyond).abs() < 1e-6, "{eta}: beyond {k}: {found}, {beyond}");
             }

@@ -63,7 +63,7 @@ impl Noise {
         let excess = below * u128::from(length(north, east)) - above * (north + east);
         let mut exponent = excess * u128::from(self.per_step);
         // Heads with the product of the probabilities of its parts.
-        while let Err(_) = u64::try_from(exponent) {
+        while exponent > u128::from(u64::MAX) {
             if !self.coin.flip(u64::MAX, words) {
                 return false;
             }
@@ -200,6 +200,16 @@ mod tests {
         let mut words = Source::seeded(6).words_for_tests();
         let noise = Noise::new(scale("1/100"));
         let drawn: Vec<(i64, i64)> = (0..8).map(|_| noise.draw(&mut words)).collect();
-        assert_eq!(drawn, []);
+        let expected = [
+            (-571, 141),
+            (44, 61),
+            (-185, 32),
+            (-114, 166),
+            (86, -84),
+            (-11, -117),
+            (-84, 17),
+            (63, 88),
+        ];
+        assert_eq!(drawn, expected);
     }
 }
