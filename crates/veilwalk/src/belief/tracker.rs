@@ -121,10 +121,7 @@ impl Tracker {
     /// How many states a belief keeps at most. With a table of distances any number; where every distance is
     /// a search, no more than can be searched around while somebody waits.
     pub(super) fn most_states(&self) -> usize {
-        match self.model.require_tables() {
-            Ok(()) => usize::MAX,
-            Err(_) => Self::MOST_SEARCHED,
-        }
+        if self.model.needs_searches() { Self::MOST_SEARCHED } else { usize::MAX }
     }
 
     /// How many steps wait at most.
@@ -181,7 +178,7 @@ impl Tracker {
     fn nearest(&self, choice: Choice<'_>, space: &mut AnswerSpace) -> StateId {
         let Choice { metric, candidates, added, states, masses } = choice;
         // Where distances are searched for, every row that is asked for costs a search.
-        if self.model.searches().is_none() {
+        if self.model.searches().is_none_or(|searches| searches.is_quick()) {
             choice.shortlist(space);
         } else {
             space.places.clear();

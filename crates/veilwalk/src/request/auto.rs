@@ -7,8 +7,8 @@
 //! # The rule
 //!
 //! - *Members.* One state at a time: `cell` where its tables fit, else `sharp`; the same with a chain weight
-//!   of 1, beyond [`MOST_FOR_SECOND_CELLS`] states `sharp` with it; `tight`; and `believed` from shares of
-//!   0.02, 0.1 and 0.3. With a lag, or where something is asked for that only observations have, those that
+//!   of 1, beyond [`MOST_FOR_SECOND_CELLS`] states `sharp` with it; `tight`; for straight-line metres `plane`; and
+//!   `believed` from shares of 0.02, 0.1 and 0.3. With a lag, or where something is asked for that only observations have, those that
 //!   observe. In blocks: the choices of `sharp` with chain weights of ½, 1, 2 and 0, and for replaced states
 //!   the hamming distance as well. What was asked for is never changed: whoever names a distance, a rule or
 //!   a chain weight for one state at a time gets the first member with it.
@@ -43,7 +43,7 @@ use super::{Base, CandidateChoice, Made, Request, RequestError};
 use crate::ahead::Ahead;
 use crate::analysis::{Origin, OwnWalks};
 use crate::chain::{Chain, StateId};
-use crate::distance::Cells;
+use crate::distance::{Cells, Ground};
 use crate::mechanism::{
     BlockLength, CandidateKind, ChainWeight, Distance, LeastShare, Mechanism, Preset, Rule, Start,
     TrackAim, Tracking, Unit,
@@ -77,7 +77,8 @@ const MOST_FOR_A_SYSTEM: usize = 4096;
 impl Request {
     /// The members that `auto` compares, the first one being what it takes where nothing can be compared.
     /// Only those that draw moves come first. None if nothing is left to choose.
-    fn members(&self, chain: &Chain) -> Vec<Self> {
+    fn members(&self, model: &Model) -> Vec<Self> {
+        let chain = model.chain();
         if self.base != Base::Auto {
             return Vec::new();
         }
@@ -86,11 +87,11 @@ impl Request {
         }
         let says = self.distance.is_some() || self.rule.is_some() || self.chain_weight.is_some();
         match (self.asks_for_observations(), says) {
-            (true, _) => self.members_that_observe(chain),
+            (true, _) => self.members_that_observe(model),
             (false, true) => Vec::new(),
             (false, false) => {
                 let mut members = self.members_that_move(chain);
-                members.extend(self.members_that_observe(chain));
+                members.extend(self.members_that_observe(model));
                 members
             }
         }
@@ -109,7 +110,8 @@ impl Request {
         vec![first, Self { chain_weight: weight, ..second }]
     }
 
-    fn members_that_observe(&self, chain: &Chain) -> Vec<Self> {
+    fn members_that_observe(&self, model: &Model) -> Vec<Self> {
+        let chain = model.chain();
         let mut track = self.track;
         track.aim.get_or_insert(match self.promise.unit {
             Unit::Radius(_) => TrackAim::Distance,
@@ -118,13 +120,18 @@ impl Request {
         let asked = self.candidates;
         let mut members = Vec::new();
         let believes = asked.kind == Some(CandidateKind::Believed) || asked.least_share.is_some();
-        if !believes && self.affords_tight(chain) {
+        let on_plane = asked.kind == Some(CandidateKind::Plane);
+        if !believes && !on_plane && self.affords_tight(chain) {
             members.push(Self { base: Base::Preset(Preset::Tight), track, ..*self });
+        }
+        let lines = *model.ground() == Ground::Line && matches!(self.promise.unit, Unit::Radius(_));
+        if lines && !believes && (on_plane || asked.kind.is_none()) && asked.weights.is_none() {
+            members.push(Self { base: Base::Preset(Preset::Plane), track, ..*self });
         }
         let few = chain.len() <= MOST_FOR_BELIEVED_CELLS
             || matches!(self.promise.unit, Unit::Substitutions(_));
-        if (few || believes) && asked.kind != Some(CandidateKind::States) && asked.weights.is_none()
-        {
+        let states = asked.kind == Some(CandidateKind::States) || asked.weights.is_some();
+        if (few || believes) && !states && !on_plane {
             let shares = match asked.least_share {
                 Some(share) => vec![share],
                 None => [(1, 10), (3, 10), (1, 50)].into_iter().filter_map(share).collect(),
@@ -159,7 +166,7 @@ impl Request {
     fn step(&self, chain: &Chain) -> usize {
         let (states, transitions) = (chain.len(), chain.transitions());
         match (self.base, self.promise.unit) {
-            (Base::Preset(Preset::Tight), _) => transitions + 30 * states,
+            (Base::Preset(Preset::Tight | Preset::Plane), _) => transitions + 30 * states,
             (Base::Preset(Preset::Believed), Unit::Substitutions(_)) => transitions + 200 * states,
             (Base::Preset(Preset::Believed), Unit::Radius(_)) => {
                 transitions.saturating_add(2 * states.saturating_mul(states))
@@ -209,7 +216,7 @@ pub(super) fn chosen(
     model: &Arc<Model>,
     watch: Watch<'_>,
 ) -> Result<Option<Made>, RequestError> {
-    let members = request.members(model.chain());
+    let members = request.members(model);
     let count = affordable_walks(model.chain(), &members);
     // One that observes is still compared with itself looking ahead.
     let alone = members.first().is_some_and(|only| !only.may_look_ahead(model.chain()));

@@ -6,6 +6,7 @@ use super::Released;
 use crate::belief::{BeliefSpace, Track, Tracker};
 use crate::chain::StateId;
 use crate::mechanism::{Mechanism, Observation, ObservationSpace, Predicted, Start, Workspace};
+use crate::outcome::Outcome;
 use crate::random::Words;
 
 /// What walks under a mechanism that draws observations share.
@@ -64,7 +65,7 @@ impl Observer {
         real: StateId,
         words: &mut impl Words,
         states: &mut Vec<StateId>,
-    ) -> StateId {
+    ) -> Outcome {
         let Self { observation, tracker, beliefs, space, log_likelihoods } = self;
         let belief = track.predicted(tracker, beliefs);
         let predicted = Predicted { states: belief.states(), masses: belief.masses() };
@@ -87,7 +88,7 @@ impl Observer {
     pub(crate) fn follow(
         &mut self,
         track: &mut Track,
-        observed: StateId,
+        observed: Outcome,
         states: &mut Vec<StateId>,
     ) {
         let Self { observation, tracker, beliefs, space, log_likelihoods } = self;
@@ -123,7 +124,7 @@ impl Observer {
             }
         };
         if let Some(first) = first {
-            out.observed.push(self.start(&mut track, first, &mut out.states));
+            out.observed.push(self.start(&mut track, first, &mut out.states).into());
             rest = &reals[1..];
         }
         for &real in rest {

@@ -460,13 +460,14 @@ impl<'a, W: Write> Stream<'a, W> {
     }
 
     fn write(&mut self, walk: &WalkName, answer: &Answer, kept: &[String]) -> Result<()> {
-        let chain = self.run.chosen.mechanism.model().chain();
+        let mechanism = &self.run.chosen.mechanism;
+        let (chain, outcomes) = (mechanism.model().chain(), mechanism.outcomes());
         let (name, number, state) = (walk.as_str(), answer.number, chain.label(answer.state));
         let kept = kept.iter().map(String::as_str);
         let written = match answer.observed {
             None => self.writer.write_row(name, number, state, kept),
             Some(seen) => {
-                self.writer.write_observed_row(name, number, state, chain.label(seen), kept)
+                self.writer.write_observed_row(name, number, state, &outcomes.text(seen), kept)
             }
         };
         Ok(written?)

@@ -17,7 +17,7 @@ use axum::routing::{delete, get, post};
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use veilwalk::Model;
+use veilwalk::Mechanism;
 use veilwalk_io::UnknownStates;
 use veilwalk_live::{self as live, Ask, Delay, Done, Live, Refusal, WalkName};
 
@@ -45,7 +45,7 @@ pub(super) enum Persons {
 /// What all requests share.
 pub(super) struct App {
     live: Live,
-    model: Arc<Model>,
+    mechanism: Arc<Mechanism>,
     delay: Delay,
     unknown_states: UnknownStates,
     tokens: Option<Tokens>,
@@ -64,7 +64,7 @@ type Named = Result<Path<String>, PathRejection>;
 impl App {
     pub(super) fn new(
         live: Live,
-        model: Arc<Model>,
+        mechanism: Arc<Mechanism>,
         delay: Delay,
         unknown_states: UnknownStates,
         tokens: Option<Tokens>,
@@ -74,7 +74,7 @@ impl App {
         let (requests, in_trouble, draining) = Default::default();
         Self {
             live,
-            model,
+            mechanism,
             delay,
             unknown_states,
             tokens,
@@ -117,8 +117,8 @@ impl App {
         &self.live
     }
 
-    pub(super) fn model(&self) -> &Arc<Model> {
-        &self.model
+    pub(super) fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
     }
 
     pub(super) fn unknown_states(&self) -> UnknownStates {
@@ -199,7 +199,7 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
             return refused(StatusCode::REQUEST_TIMEOUT, "timeout", error);
         }
     };
-    let chain = app.model.chain();
+    let chain = app.mechanism.model().chain();
     let Steps { steps, person, form } = match Steps::read(&body, chain, app.unknown_states) {
         Ok(steps) => steps,
         Err(error) => return refused(StatusCode::BAD_REQUEST, "body", &error),
@@ -211,7 +211,7 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
     }
     match app.ask(live::Request { walk, person, ask: Ask::Steps(steps) }).await {
         Ok(Done::Answered(answers)) => {
-            let answers: Vec<_> = answers.iter().map(|a| Answered::new(a, chain)).collect();
+            let answers: Vec<_> = answers.iter().map(|a| Answered::new(a, &app.mechanism)).collect();
             match (form, &answers[..]) {
                 (Form::One, [answer]) if app.delay == Delay::None => {
                     json_answer(StatusCode::OK, answer)
@@ -238,8 +238,7 @@ async fn delete_walk(State(app): Shared, walk: Named) -> Response {
             json_answer(StatusCode::OK, &json!({ "ended": true, "steps": steps }))
         }
         Ok(Done::Ended { steps, rest }) => {
-            let chain = app.model.chain();
-            let rest: Vec<_> = rest.iter().map(|answer| Answered::new(answer, chain)).collect();
+            let rest: Vec<_> = rest.iter().map(|a| Answered::new(a, &app.mechanism)).collect();
             let body = json!({ "ended": true, "steps": steps, "answers": rest });
             json_answer(StatusCode::OK, &body)
         }

@@ -116,12 +116,12 @@ fn whatever_comes_is_answered() {
     let model = Arc::new(Model::new(Chain::credit()).unwrap());
     let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
     let mechanism =
-        Arc::new(Mechanism::new(model.clone(), Preset::Sharp.design(), promise).unwrap());
+        Arc::new(Mechanism::new(model, Preset::Sharp.design(), promise).unwrap());
     let limits = Limits { open_walks: WALKS, kept_answers: 2, ..Limits::default() };
-    let engine = Engine::open(folder.path(), mechanism, Start::Private, limits).unwrap();
+    let engine = Engine::open(folder.path(), mechanism.clone(), Start::Private, limits).unwrap();
     let (live, running) = Live::start(engine, 100).unwrap();
     let (unknown, persons) = (UnknownStates::Refuse, Persons::NotCounted);
-    let app = App::new(live.clone(), model, Delay::None, unknown, None, 1_000, persons);
+    let app = App::new(live.clone(), mechanism, Delay::None, unknown, None, 1_000, persons);
     let router = Arc::new(app).router();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let ask = |request: Request<Body>| {

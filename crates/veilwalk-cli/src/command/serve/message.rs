@@ -1,7 +1,9 @@
 //! What a request says, and what is said in return.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
-use veilwalk::Chain;
+use veilwalk::{Chain, Mechanism};
 use veilwalk::chain::UnknownState;
 use veilwalk_io::UnknownStates;
 use veilwalk_live::{Answer, Step};
@@ -59,7 +61,7 @@ pub(super) struct Answered<'a> {
     step: u64,
     state: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    observed: Option<&'a str>,
+    observed: Option<Cow<'a, str>>,
     replayed: bool,
 }
 
@@ -93,11 +95,12 @@ impl Steps {
 }
 
 impl<'a> Answered<'a> {
-    pub(super) fn new(answer: &Answer, chain: &'a Chain) -> Self {
+    pub(super) fn new(answer: &Answer, mechanism: &'a Mechanism) -> Self {
+        let (chain, outcomes) = (mechanism.model().chain(), mechanism.outcomes());
         Self {
             step: answer.number,
             state: chain.label(answer.state),
-            observed: answer.observed.map(|state| chain.label(state)),
+            observed: answer.observed.map(|seen| outcomes.text(seen)),
             replayed: answer.replayed,
         }
     }

@@ -277,7 +277,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     tell_delay(delay);
     let (live, running) = Live::start(engine, MOST_WAITING)?;
     let persons = if args.budget.is_given() { Persons::Counted } else { Persons::NotCounted };
-    let app = App::new(live.clone(), model, delay, unknown_states, tokens, args.max_body, persons);
+    let mechanism = chosen.mechanism.clone();
+    let body = args.max_body;
+    let app = App::new(live.clone(), mechanism, delay, unknown_states, tokens, body, persons);
     let app = app.limiting(args.max_rate.map(Rate::new));
     let app = Arc::new(app);
     let (stop, stopped) = watch::channel(false);

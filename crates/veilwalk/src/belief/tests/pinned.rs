@@ -40,7 +40,7 @@ fn digest(model: &Arc<Model>, epsilon: &str, tracking: Tracking) -> String {
         let predicted = Predicted { states: predicted.states(), masses: predicted.masses() };
         let observed = StateId::new((next() * model.chain().len() as f64) as usize);
         let reals = predicted.states;
-        observation.fill_log_likelihoods(predicted, observed, reals, &mut space, &mut logs);
+        observation.fill_log_likelihoods(predicted, observed.into(), reals, &mut space, &mut logs);
         run.track.observe(&run.tracker, &logs, &mut run.space, &mut run.released);
         let belief = &run.track.belief;
         for (state, mass) in belief.states().iter().zip(belief.masses()) {

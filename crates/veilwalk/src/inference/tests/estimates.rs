@@ -24,7 +24,7 @@ fn releases(
     walks: usize,
     steps: usize,
     seed: u64,
-) -> (Vec<Vec<StateId>>, Vec<Vec<StateId>>) {
+) -> (Vec<Vec<StateId>>, Vec<Vec<Outcome>>) {
     let mut walker = Walker::new(mechanism);
     let mut stream = words(seed);
     (0..walks)
@@ -32,10 +32,18 @@ fn releases(
             let real = own_walk(crowd, None, steps, &mut stream);
             let released = walker.release(Start::Private, &real, &mut stream);
             let observes = mechanism.observation().is_some();
-            let drawn = if observes { &released.observed } else { &released.states };
-            (real, drawn.clone())
+            let drawn = match observes {
+                true => released.observed.clone(),
+                false => Outcome::all(&released.states),
+            };
+            (real, drawn)
         })
         .unzip()
+}
+
+fn drawn_states(drawn: &[Vec<Outcome>]) -> Vec<Vec<StateId>> {
+    let states = |walk: &Vec<Outcome>| walk.iter().map(|drawn| drawn.state().unwrap()).collect();
+    drawn.iter().map(states).collect()
 }
 
 /// The shares of moves in walks, in the order of the chain's.
@@ -73,7 +81,7 @@ fn a_crowds_moves_are_learned_from_its_releases() {
         let truth = counted(chain, &real);
         let off =
             |shares: &[f64]| -> f64 { shares.iter().zip(&truth).map(|(a, b)| (a - b).abs()).sum() };
-        let (learned, counting) = (off(&moves), off(&counted(chain, &drawn)));
+        let (learned, counting) = (off(&moves), off(&counted(chain, &drawn_states(&drawn))));
         println!(
             "{radius}: learned {learned:.4}, counting {counting:.3}, rounds {}, {took:?}",
             found.rounds()
