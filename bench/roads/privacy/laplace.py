@@ -94,8 +94,28 @@ def _shares(weights: np.ndarray) -> np.ndarray:
     return weights / weights.sum(axis=0)
 
 
-def tracked(messages: Messages, lag: int) -> np.ndarray:
-    """The feasible walks that answer each step, `lag` steps later, with the move of the least expected distance."""
+AHEAD, DISCOUNT = 40, 0.9
+"""How many moves are looked ahead, and what a move later counts for."""
+
+
+def costs_ahead(network: Network) -> np.ndarray:
+    """For every answer and every real state, the distance between them and what is expected to be lost over the next moves, if
+    the real walk were known from the next step on (QMDP; Littman, Cassandra and Kaelbling, 1995)."""
+    into, starts = network.moves.indices, network.moves.indptr[:-1]
+    costs = network.distances
+    moves = network.moves.astype(np.float32)
+    for _ in range(AHEAD):
+        best = np.empty_like(costs)
+        # Some columns at a time, for memory.
+        for first in range(0, costs.shape[1], 256):
+            part = np.ascontiguousarray(costs[:, first : first + 256])
+            best[:, first : first + 256] = np.minimum.reduceat(part[into], starts, axis=0)
+        costs = network.distances + DISCOUNT * (moves @ best.T).T
+    return costs
+
+
+def tracked(messages: Messages, lag: int, costs: np.ndarray) -> np.ndarray:
+    """The feasible walks that answer each step, `lag` steps later, with the move of the least expected cost."""
     network = messages.network
     steps, _, count = messages.factors.shape
     walks = np.empty((count, steps), dtype=int)
@@ -106,8 +126,7 @@ def tracked(messages: Messages, lag: int) -> np.ndarray:
             likely = np.flatnonzero(posterior[:, walk] > 1e-9)
             mass = posterior[likely, walk]
             can = network.successors(walks[walk, step - 1]) if step else np.arange(len(posterior))
-            expected = network.distances[np.ix_(can, likely)] @ mass
-            walks[walk, step] = can[expected.argmin()]
+            walks[walk, step] = can[(costs[np.ix_(can, likely)] @ mass).argmin()]
     return walks
 
 

@@ -22,12 +22,14 @@ DELAYS = {"none": 0, "1 minute": 6, "5 minutes": 30, "whole": None}
 """In ticks of ten seconds. `whole` waits for the end of the walk."""
 MOST_BELIEVED = 256
 """Beyond so many states a step of `believed` takes too long: its cells are made anew for each."""
+MOST_IN_CELLS = 256
+"""Beyond so many states the scales of `cell` in metres take minutes to find."""
 MOVING = ("paper", "sharp", "cell")
-OBSERVING = ("tight", "plane")
+OBSERVING = ("tight", "plane", "believed")
 
 
-def of_laplace(network: Network, epsilon: str) -> Iterator[Row]:
-    """The peer. It promises straight metres."""
+def of_laplace(network: Network, epsilon: str, ahead: np.ndarray) -> Iterator[Row]:
+    """The peer, with answers that look at each step by itself and with such as look ahead. It promises straight metres."""
     observed = laplace.observe(network, float(epsilon) / 100, seed=7)
     messages = laplace.Messages(network, observed.factors())
     posteriors = messages.smoothed()
@@ -38,7 +40,9 @@ def of_laplace(network: Network, epsilon: str) -> Iterator[Row]:
         if steps is None:
             walks = laplace.nearest_whole(network, posteriors)
         else:
-            walks = laplace.tracked(messages, steps)
+            walks = laplace.tracked(messages, steps, ahead)
+            greedy = laplace.tracked(messages, steps, network.distances)
+            yield Row("planar Laplace, step by step", delay, greedy, guessed)
         yield Row("planar Laplace", delay, walks, guessed)
 
 
@@ -47,17 +51,21 @@ def of_ours(network: Network, metric: str, epsilon: str) -> Iterator[Row]:
         return ours.Mechanism(network, metric, name, epsilon, choices)
 
     for name in MOVING:
-        one = mechanism(name)
-        yield Row(name, "none", one.released[0])
-    names = [name for name in OBSERVING if ours.exists(name) and (name != "plane" or metric == "line")]
-    names += ["believed"] if len(network.chain) <= MOST_BELIEVED else []
-    for name in names:
+        if name != "cell" or len(network.chain) <= MOST_IN_CELLS:
+            yield Row(name, "none", mechanism(name).released[0])
+    for name in OBSERVING:
+        if not ours.exists(name) or (name == "plane" and metric == "street"):
+            continue
+        if name == "believed" and len(network.chain) > MOST_BELIEVED:
+            continue
         one = mechanism(name)
         guessed = one.attacked()
-        yield Row(name, "none", one.released[0], guessed)
+        yield Row(f"{name}, step by step", "none", one.released[0], guessed)
+        yield Row(f"{name}, refined", "whole", one.refined(None), guessed)
         for delay, steps in DELAYS.items():
-            if steps != 0:
-                yield Row(name, delay, one.refined(steps), guessed)
+            if steps is not None:
+                ahead = mechanism(name, lag=steps, track="distance-ahead")
+                yield Row(name, delay, ahead.released[0], guessed)
     blocks = mechanism("sharp", rule="exponential", chain_weight=1)
     for delay, steps in DELAYS.items():
         if steps != 0:
@@ -82,7 +90,7 @@ def of_auto(mechanism: Callable[..., ours.Mechanism]) -> Iterator[Row]:
 
 def setting(network: Network, metric: str, epsilon: str, peers: list[Row]) -> list[dict[str, object]]:
     """The figures of all rows, with their ratios to the peer that has the same delay."""
-    beside = {row.delay: metres(network, row).mean(axis=1) for row in peers if "snapped" not in row.name}
+    beside = {row.delay: metres(network, row).mean(axis=1) for row in peers if row.name == "planar Laplace"}
     found = []
     for row in [*peers, *of_ours(network, metric, epsilon)]:
         figures = measure(network, row)
@@ -114,8 +122,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             network = read(name, args, Path(folder), walks)
         print(f"{name}: {len(network.chain):,} states, {time.monotonic() - began:.0f} s", flush=True)
+        ahead = laplace.costs_ahead(network)
         for epsilon in args.epsilons:
-            peers = list(of_laplace(network, epsilon))
+            peers = list(of_laplace(network, epsilon, ahead))
             for metric in args.metrics:
                 found += setting(network, metric, epsilon, peers)
                 print(f"  epsilon {epsilon}, {metric}: {time.monotonic() - began:.0f} s", flush=True)
