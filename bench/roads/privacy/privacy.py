@@ -54,9 +54,8 @@ def of_ours(network: Network, metric: str, epsilon: str) -> Iterator[Row]:
         if name != "cell" or len(network.chain) <= MOST_IN_CELLS:
             yield Row(name, "none", mechanism(name).released[0])
     for name in OBSERVING:
-        if not ours.exists(name) or (name == "plane" and metric == "street"):
-            continue
-        if name == "believed" and len(network.chain) > MOST_BELIEVED:
+        too_large = name == "believed" and len(network.chain) > MOST_BELIEVED
+        if too_large or (name == "plane" and metric == "street"):
             continue
         one = mechanism(name)
         guessed = one.attacked()
