@@ -50,8 +50,10 @@ class Mechanism:
         number = {state: place for place, state in enumerate(self.network.chain.states)}
         return np.array([number[row["state"]] for row in rows]).reshape(released.shape)
 
-    def name_in_blocks(self, length: int | str) -> str:
-        return self.made.guarantee(block=length, attack=False).to_dict()["mechanism"]
+    def weight_in_blocks(self, length: int | str) -> str:
+        """The chain weight that is taken in blocks."""
+        said = self.made.guarantee(block=length, attack=False).to_dict()["mechanism"]
+        return said.partition("chain weight ")[2] or said
 
     def attacked(self) -> tuple[float, float]:
         """The share of states that are guessed right, and its standard error."""
