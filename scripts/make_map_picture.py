@@ -36,7 +36,7 @@ def walks(program: Path, folder: Path) -> dict[str, list[Line]]:
     run("chain", "osm", SAMPLES / "town.osm", *clock, "--speed", "50", "-o", "town.model")
     window = ["--window", "08:00-08:10", "--timezone", "UTC"]
     run("prepare", SAMPLES / "positions.csv", "--map", "town.model", *clock, *window, "-o", "walks.csv")
-    promise = ["--epsilon", "3", "--per", "150m", "--mechanism", "tight", "--lag", "3", "--seed", "1"]
+    promise = ["--epsilon", "3", "--per", "150m", "--mechanism", "tight", "--seed", "1"]
     run("privatize", "walks.csv", "--chain", "town.model", *promise, "-o", "released.csv")
     run("map", "released.csv", "--chain", "town.model", "--real", "walks.csv", "-o", "map.geojson")
     layers: dict[str, list[Line]] = {"real": [], "released": []}
@@ -86,7 +86,7 @@ def draw(layers: dict[str, list[Line]]) -> None:
         picture.dot(*at(end), colour, radius=7)
     picture.text(MARGIN, 34, "the real drive", colour=REAL, bold=True)
     picture.text(MARGIN + 125, 34, "what was released", colour=SEEN, bold=True)
-    told = "ten minutes; ε = 3 for each 150 m along the streets"
+    told = "answered at once, ε = 3 for each 150 m along the streets"
     picture.text(WIDE - MARGIN, 34, told, colour=QUIET, anchor="end", size=12)
     told = "A made-up town. Circles are where the drives begin, dots where they end."
     picture.text(MARGIN, high - 20, told, colour=INK)
