@@ -1,4 +1,6 @@
 //! Requests as nobody sends them, to the real routes: whatever comes is answered, and nothing panics.
+//!
+//! `VEILWALK_REQUESTS=1000000 cargo test -p veilwalk-cli --bin veilwalk http_fuzz` sends more of them.
 
 use std::sync::Arc;
 
@@ -127,7 +129,9 @@ fn whatever_comes_is_answered() {
     let ask = |request: Request<Body>| {
         runtime.block_on(async { router.clone().oneshot(request).await.unwrap().status() })
     };
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) };
+    let cases = std::env::var("VEILWALK_REQUESTS").ok().and_then(|cases| cases.parse().ok());
+    let cases = ProptestConfig::with_cases(cases.unwrap_or(2_000));
+    let config = ProptestConfig { failure_persistence: None, ..cases };
     proptest!(config, |(sent in sent())| {
         let Some(request) = request(&sent) else { return Ok(()) };
         let status = ask(request);
