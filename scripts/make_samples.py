@@ -1,8 +1,8 @@
 """Makes up the data of two tutorials: a town with a fleet of vans, and a log of cases. Needs Python alone.
 
-    python scripts/make_samples.py
+    python scripts/make_samples.py [FOLDER]
 
-Everything is drawn from fixed numbers, so the same files come out each time.
+Everything is drawn from fixed numbers, so the same files come out each time: in docs/samples, or in FOLDER.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import heapq
 import itertools
 import math
 import random
+import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -118,7 +119,7 @@ def osm(crossings: dict[int, Point], streets: list[tuple[str, str, bool, list[in
     for place, (name, kind, one_way, nodes) in enumerate(streets, start=1):
         way(place, nodes, {"highway": kind, "name": name, **({"oneway": "yes"} if one_way else {})})
     way(900, list(water), {"waterway": "river", "name": "River"})
-    return "\n".join([*lines, "</osm>"]) + "\n"
+    return "\n".join([*lines, "</osm>"])
 
 
 def ways(
@@ -217,17 +218,18 @@ def cases(count: int = 400) -> list[str]:
     ]
 
 
-def save(lines: list[str], *path: str) -> None:
-    SAMPLES.joinpath(*path).write_text("\n".join(lines) + "\n")
-
-
 def main() -> None:
+    into = Path(sys.argv[1]) if len(sys.argv) > 1 else SAMPLES
     crossings, streets = town()
-    fleet = SAMPLES / "tutorial-fleet"
-    (fleet / "town.osm").write_text(osm(crossings, streets))
-    save(traces(crossings, ways(crossings, streets)), "tutorial-fleet", "positions.csv")
-    save(cases(), "tutorial-cases", "log.csv")
-    save(["state", *FOLLOWS, "end"], "tutorial-cases", "handbook.csv")
+    files = {
+        "tutorial-fleet/town.osm": [osm(crossings, streets)],
+        "tutorial-fleet/positions.csv": traces(crossings, ways(crossings, streets)),
+        "tutorial-cases/log.csv": cases(),
+        "tutorial-cases/handbook.csv": ["state", *FOLLOWS, "end"],
+    }
+    for name, lines in files.items():
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        (into / name).write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -211,7 +211,7 @@ def test_links_of_the_site_are_checked(tmp_path: Path) -> None:
         f'<a href="{REPOSITORY}README.md#install">good</a><a href="https://elsewhere.example">not ours</a>'
     )
     (tmp_path / "other.html").write_text('<h1 id="there">x</h1>')
-    check = [sys.executable, ROOT / "scripts" / "check_site.py", tmp_path]
+    check = [sys.executable, str(ROOT / "scripts" / "check_site.py"), str(tmp_path)]
     done = subprocess.run(check, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for bad in (
@@ -225,3 +225,12 @@ def test_links_of_the_site_are_checked(tmp_path: Path) -> None:
         done = subprocess.run(check, capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert bad in done.stderr
+
+
+def test_samples_are_those_that_are_made_up(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "scripts" / "make_samples.py", tmp_path], check=True)
+    made = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(made) == 4
+    for path in made:
+        kept = ROOT / "docs" / "samples" / path.relative_to(tmp_path)
+        assert path.read_text() == kept.read_text(), f"run scripts/make_samples.py: {kept} differs"
