@@ -27,7 +27,7 @@ use std::sync::Arc;
 use super::believed::{Believed, BelievedSpace, Predicted};
 use super::first_state::FirstState;
 use super::response::tight::{self, Found};
-use super::response::{Allowance, Response};
+use super::response::{Allowance, LogRow, Response};
 use super::step::Scale;
 use super::tracking::Tracking;
 use super::{
@@ -141,6 +141,14 @@ impl Observation {
             Drawn::Believed(believed) => {
                 believed.fill_log_likelihoods(predicted, observed, reals, &mut space.believed, out);
             }
+        }
+    }
+
+    /// The same for all real states at once, where what is drawn does not depend on what is believed.
+    pub(crate) fn log_row(&self, observed: StateId) -> Option<LogRow<'_>> {
+        match &self.drawn {
+            Drawn::All(response, _) => response.log_row(observed),
+            Drawn::Believed(_) => None,
         }
     }
 

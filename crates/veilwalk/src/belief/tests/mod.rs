@@ -6,6 +6,7 @@ mod odd;
 mod pinned;
 mod pruning;
 mod saving;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
