@@ -52,6 +52,18 @@ impl WithSimd for Weigh<'_> {
     }
 }
 
+/// The largest of these.
+pub(super) struct Largest<'a>(pub(super) &'a [f64]);
+
+impl WithSimd for Largest<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        largest_of(self.0)
+    }
+}
+
 /// Says which masses are at least so much.
 pub(super) struct Select<'a> {
     pub(super) masses: &'a [f64],

@@ -1,5 +1,6 @@
 //! What the tests of beliefs share: random chains, and random likelihoods, sensible and not.
 
+mod answers;
 mod dense;
 mod enumeration;
 mod odd;
