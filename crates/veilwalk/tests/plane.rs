@@ -339,7 +339,8 @@ fn what_it_does_not_go_with_is_refused() {
     assert!(matches!(why, PlaneError::TooMuchNoise { .. }), "{why}");
     // In nats the radius is of another kind than the distances.
     assert!(matches!(make(&lines, within("1", "3.5")), ScaleError::OtherMeasure { .. }));
-    let at = |latitude: f64, longitude: f64| Coordinates::from_degrees(latitude, longitude).unwrap();
+    let at =
+        |latitude: f64, longitude: f64| Coordinates::from_degrees(latitude, longitude).unwrap();
     let placed = |label: &str, there: Coordinates| {
         let mut builder = ChainBuilder::new(Entries::Probabilities);
         let ids = [builder.state("here"), builder.state(label)];
@@ -394,7 +395,8 @@ fn auto_knows_it() {
 fn value_stability() {
     let model = model(5, 4);
     let mechanism = Arc::new(plane(&model, "1", "100m"));
-    let mut releaser = Releaser::new(mechanism.clone(), &Source::seeded(1), Start::Private).unwrap();
+    let mut releaser =
+        Releaser::new(mechanism.clone(), &Source::seeded(1), Start::Private).unwrap();
     let released = releaser.release("pinned", &walk(&model, 6)).unwrap();
     let outcomes = mechanism.outcomes();
     let seen: Vec<String> = released

@@ -64,7 +64,7 @@ pub(crate) use believed::Predicted;
 pub(crate) use design::named;
 pub(crate) use log_total::exp_minus;
 pub(crate) use observation::ObservationSpace;
-pub(crate) use response::Allowance;
+pub(crate) use response::{Allowance, LogRow};
 pub(crate) use step::Workspace;
 
 use cell::CellScale;

@@ -145,7 +145,10 @@ pub(super) fn is_point(text: &str) -> bool {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let all = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         digits.split_once('.').is_some_and(|(whole, fraction)| {
-            fraction.len() == DECIMALS && (1..=3).contains(&whole.len()) && all(whole) && all(fraction)
+            fraction.len() == DECIMALS
+                && (1..=3).contains(&whole.len())
+                && all(whole)
+                && all(fraction)
         })
     };
     text.split_once(' ').is_some_and(|(north, east)| is_angle(north) && is_angle(east))
