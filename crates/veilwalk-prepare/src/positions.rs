@@ -33,8 +33,9 @@ pub struct PositionPreparation<'s> {
     sorter: Sorter<Positioned>,
     events: u64,
     times: Times,
-    /// A position between the outermost points of the map once its two angles are exchanged, if all are so.
-    swapped: bool,
+    /// How many positions lie between the outermost points of the map once their two angles are exchanged. Those that are a
+    /// little off a street at the edge need not.
+    swapped: u64,
 }
 
 impl<'s> PositionPreparation<'s> {
@@ -56,7 +57,7 @@ impl<'s> PositionPreparation<'s> {
             persons: Names::default(),
             events: 0,
             times: Times::default(),
-            swapped: true,
+            swapped: 0,
         }
     }
 
@@ -77,7 +78,7 @@ impl<'s> PositionPreparation<'s> {
         self.times.include(time);
         let (latitude, longitude) = (place.latitude(), place.longitude());
         let swapped = Coordinates::new(longitude, latitude);
-        self.swapped &= swapped.is_ok_and(|place| self.streets.surround(place));
+        self.swapped += u64::from(swapped.is_ok_and(|place| self.streets.surround(place)));
         let order = self.events;
         let position = Positioned { time: time.0, order, person, latitude, longitude, unused: 0 };
         self.events += 1;
@@ -142,7 +143,7 @@ impl<'s> PositionPreparation<'s> {
             events,
             shaper,
             summary,
-            swapped: self.swapped,
+            swapped: 2 * self.swapped > self.events,
         })
     }
 }
