@@ -1,7 +1,7 @@
 //! Kills of the service and of the broker under load, with messages that come twice, late, and out of order: each step has one
 //! answer among all that was ever published, every step that was sent has one, and what was published is in the store.
 //!
-//! `VEILWALK_KILLS=1000 cargo test -p veilwalk-brokers --test kill` does more of it.
+//! `VEILWALK_KILLS=250 cargo test -p veilwalk-brokers --test kill` does more of it.
 
 mod common;
 
@@ -12,7 +12,8 @@ use common::{Broker, Kind, Service, Wire, Words, engine, within};
 use veilwalk::StateId;
 use veilwalk_live::{Done, Request};
 
-const WALKS: u64 = 24;
+/// So many that there is something to send while some wait to be delivered again.
+const WALKS: u64 = 96;
 /// How many steps of a walk are sent before their answers are there.
 const AHEAD: u64 = 4;
 /// How long it is waited for an answer before a step is sent again, where the broker may have lost it.
