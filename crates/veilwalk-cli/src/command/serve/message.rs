@@ -55,6 +55,16 @@ pub(super) enum Form {
     List,
 }
 
+/// The answer to the end of a walk.
+#[derive(Serialize)]
+pub(super) struct Ended<'a> {
+    pub(super) ended: bool,
+    pub(super) steps: u64,
+    /// Those that had not come yet, where answers come later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) answers: Option<Vec<Answered<'a>>>,
+}
+
 /// The answer to a step.
 #[derive(Serialize)]
 pub(super) struct Answered<'a> {
