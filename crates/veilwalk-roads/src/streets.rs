@@ -1,7 +1,7 @@
 //! The streets of a chain, for finding those near a position and the ways from one to another.
 //!
 //! Everything comes from the chain: the line of each state, and the moves between states whose lines meet. A chain whose moves are
-//! those between two ticks of a clock has farther ones too; these are told by their length and left out.
+//! those between two ticks of a clock has farther ones too; their length gives them away, and they are left out.
 
 use hashbrown::HashMap;
 use rstar::{AABB, RTree, RTreeObject};
