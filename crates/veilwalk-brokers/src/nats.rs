@@ -33,9 +33,9 @@ use crate::source::{Read, Source, stopped};
 
 /// How long the server waits for an acknowledgement before it delivers again: what a service that was killed had, the
 /// next one gets only then.
-const ACK_WAIT: Duration = Duration::from_secs(2);
+const ACK_WAIT: Duration = Duration::from_secs(5);
 /// How often it is told that a message is still under way.
-const PROGRESS: Duration = Duration::from_millis(700);
+const PROGRESS: Duration = Duration::from_secs(2);
 /// How many messages are under way at most.
 const MOST_UNACKNOWLEDGED: i64 = 10_000;
 /// How many are asked for at a time.
