@@ -121,7 +121,8 @@ pub(crate) fn refine<'py>(
     let start = mechanism.start(start)?;
     let aim: RefineAim = aim.parse().map_err(|why| parameter_error(format!("aim: {why}")))?;
     let released = read_walks(chain, &released, UnknownStates::Refuse)?;
-    let observed = observed.as_ref().map(|walks| read_drawn(chain, mechanism, walks)).transpose()?;
+    let observed =
+        observed.as_ref().map(|walks| read_drawn(chain, mechanism, walks)).transpose()?;
     let prior = prior.map(|chain| chain.labels().chain().clone());
     let mechanism = mechanism.made.mechanism.clone();
     let walks = interrupt::run_with_threads(py, threads, move |stop: &Stop| {

@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use super::believed::{Believed, BelievedSpace, Predicted};
 use super::first_state::FirstState;
-use super::response::tight::{self, Found};
 use super::plane::Plane;
+use super::response::tight::{self, Found};
 use super::response::{Allowance, Response};
 use super::step::Scale;
 use super::tracking::Tracking;
@@ -270,9 +270,7 @@ impl Mechanism {
                 let (response, found) = asked.response(weights, watch)?;
                 Drawn::All(Arc::new(response), found)
             }
-            Candidates::Plane => {
-                Drawn::Plane(Arc::new(Plane::new(&model, allowance, too_small)?))
-            }
+            Candidates::Plane => Drawn::Plane(Arc::new(Plane::new(&model, allowance, too_small)?)),
         };
         let observation = Observation { drawn, tracking: Tracking::default() };
         let scales = Scales::Uniform(Scale::new(observation.scale()));

@@ -43,9 +43,10 @@ impl Args {
             let mut paths = vec![Path { layer: Layer::Released, states: states.clone() }];
             let seen = observed.as_ref().and_then(|seen| seen.states_of(name));
             let more = others.iter().map(|(layer, walks)| (*layer, walks.of(name)));
-            paths.extend(more.chain([(Layer::Observed, seen)]).filter_map(|(layer, states)| {
-                Some(Path { layer, states: states?.to_vec() })
-            }));
+            paths.extend(
+                more.chain([(Layer::Observed, seen)])
+                    .filter_map(|(layer, states)| Some(Path { layer, states: states?.to_vec() })),
+            );
             let times = clock.of(name, states.len() as u64)?;
             let observed = observed.as_ref().map_or(&[][..], |seen| seen.points_of(name)).to_vec();
             page.push(DrawnWalk { name: name.clone(), times, paths, observed });

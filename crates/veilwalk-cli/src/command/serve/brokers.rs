@@ -323,7 +323,11 @@ impl Shell for Service {
             return Ok(Request::end(&walk));
         }
         // Where it is wrong may tell how long a state's name is, so that is not said.
-        let steps = message::Steps::read(payload, self.0.mechanism().model().chain(), self.0.unknown_states());
+        let steps = message::Steps::read(
+            payload,
+            self.0.mechanism().model().chain(),
+            self.0.unknown_states(),
+        );
         let steps = steps.map_err(|_| Refused::new("body", message::BROKER_EXAMPLE))?;
         if steps.person.is_some() && self.0.persons() == Persons::NotCounted {
             let error = "`person` is for a ledger, and this service was started without --ledger; leave it out";

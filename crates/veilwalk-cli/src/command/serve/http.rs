@@ -211,7 +211,8 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
     }
     match app.ask(live::Request { walk, person, ask: Ask::Steps(steps) }).await {
         Ok(Done::Answered(answers)) => {
-            let answers: Vec<_> = answers.iter().map(|a| Answered::new(a, &app.mechanism)).collect();
+            let answers: Vec<_> =
+                answers.iter().map(|a| Answered::new(a, &app.mechanism)).collect();
             match (form, &answers[..]) {
                 (Form::One, [answer]) if app.delay == Delay::None => {
                     json_answer(StatusCode::OK, answer)

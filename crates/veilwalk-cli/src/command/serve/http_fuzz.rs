@@ -115,8 +115,7 @@ fn whatever_comes_is_answered() {
     let folder = tempfile::tempdir().unwrap();
     let model = Arc::new(Model::new(Chain::credit()).unwrap());
     let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
-    let mechanism =
-        Arc::new(Mechanism::new(model, Preset::Sharp.design(), promise).unwrap());
+    let mechanism = Arc::new(Mechanism::new(model, Preset::Sharp.design(), promise).unwrap());
     let limits = Limits { open_walks: WALKS, kept_answers: 2, ..Limits::default() };
     let engine = Engine::open(folder.path(), mechanism.clone(), Start::Private, limits).unwrap();
     let (live, running) = Live::start(engine, 100).unwrap();

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use veilwalk::{Chain, Mechanism};
 use veilwalk::chain::UnknownState;
+use veilwalk::{Chain, Mechanism};
 use veilwalk_io::UnknownStates;
 use veilwalk_live::{Answer, Step};
 

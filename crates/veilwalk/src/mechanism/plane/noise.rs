@@ -127,7 +127,8 @@ mod tests {
                     chi_squared += off * off / expected;
                     cells += 1.0;
                 }
-                let shell = &mut shells[length(n.unsigned_abs().into(), e.unsigned_abs().into()) as usize];
+                let shell =
+                    &mut shells[length(n.unsigned_abs().into(), e.unsigned_abs().into()) as usize];
                 (shell.0, shell.1) = (shell.0 + f64::from(count), shell.1 + expected);
             }
             assert_eq!(counted, DRAWS, "{per_step}: some went too far");
@@ -136,7 +137,10 @@ mod tests {
             // Rare shells, down to those that hardly ever come up.
             for (radius, (count, expected)) in shells.into_iter().enumerate() {
                 let off = (count - expected).abs();
-                assert!(off < 6.0 * expected.sqrt() + 5.0, "{per_step}: shell {radius}: {count} {expected}");
+                assert!(
+                    off < 6.0 * expected.sqrt() + 5.0,
+                    "{per_step}: shell {radius}: {count} {expected}"
+                );
             }
         }
     }
