@@ -39,7 +39,8 @@ def are_places(seen: Any) -> bool:
 
 def test_a_mechanism_says_what_it_is(plane: vw.Mechanism) -> None:
     assert (plane.name, plane.candidates, plane.observes) == ("plane", "plane", True)
-    assert plane.weights is None and plane.believed_from is None
+    assert plane.weights is None
+    assert plane.believed_from is None
     assert 0.40 < plane.beyond(200) < 0.41
     assert plane.loss(0, 1) == pytest.approx(0.9998, abs=2e-3)
     assert "planar Laplace" in str(plane.guarantee())
@@ -49,12 +50,16 @@ def test_a_mechanism_says_what_it_is(plane: vw.Mechanism) -> None:
 def test_walks_of_every_kind_come_back_with_texts(plane: vw.Mechanism) -> None:
     walk = [0, 1, 2, 3, 4]
     released, seen = plane.privatize([walk, [5, 4]], observed=True, allow_vacuous=True)
-    assert [len(one) for one in released] == [5, 2] and all(are_places(one) for one in seen)
+    assert [len(one) for one in released] == [5, 2]
+    assert all(are_places(one) for one in seen)
     assert all(isinstance(state, int) for state in released[0])
     released, seen = plane.privatize(np.array([walk, walk]), observed=True, allow_vacuous=True)
-    assert released.dtype == np.int64 and seen.shape == (2, 5) and are_places(seen.reshape(-1))
+    assert released.dtype == np.int64
+    assert seen.shape == (2, 5)
+    assert are_places(seen.reshape(-1))
     released, seen = plane.privatize(np.array(["0", "1", "2"]), observed=True, allow_vacuous=True)
-    assert released.shape == (3,) and are_places(seen)
+    assert released.shape == (3,)
+    assert are_places(seen)
     arrays = [np.array(walk), np.array([5])]
     released, seen = plane.privatize(arrays, observed=True, allow_vacuous=True)
     assert all(are_places(one) for one in seen)
@@ -67,11 +72,13 @@ def test_walks_of_every_kind_come_back_with_texts(plane: vw.Mechanism) -> None:
     for table in (pd.DataFrame(lists), pl.DataFrame(lists), pa.table(lists)):
         made = plane.privatize(table, allow_vacuous=True)
         seen = made["observed"].to_pylist() if isinstance(made, pa.Table) else list(made["observed"])
-        assert [len(one) for one in seen] == [3, 1] and all(are_places(one) for one in seen)
+        assert [len(one) for one in seen] == [3, 1]
+        assert all(are_places(one) for one in seen)
     session = plane.session(allow_vacuous=True)
     session.push(0)
     session.push(1)
-    assert are_places(session.observed) and len(session.observed) == 1
+    assert are_places(session.observed)
+    assert len(session.observed) == 1
 
 
 def test_rows_keep_their_observations(chain: vw.Chain) -> None:
@@ -88,7 +95,9 @@ def test_inference_reads_places(plane: vw.Mechanism) -> None:
     released, seen = plane.privatize(walks, observed=True, allow_vacuous=True)
     refined = plane.refine(released, observed=seen)
     assert len(refined) == 8
-    table = pd.DataFrame({"trajectory": list("aaaabbbb"), "step": [0, 1, 2, 3] * 2, "state": [*walks[0], *walks[1]]})
+    table = pd.DataFrame(
+        {"trajectory": list("aaaabbbb"), "step": [0, 1, 2, 3] * 2, "state": [*walks[0], *walks[1]]}
+    )
     made = plane.privatize(table, allow_vacuous=True)
     assert len(plane.refine(made)) == 8
     assert len(plane.estimate(made, "visits", interval=None)) == 6
