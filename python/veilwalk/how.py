@@ -158,9 +158,10 @@ class How:
             return made
         if array.dtype.kind != "U":
             return np.array(released, dtype=array.dtype)
-        # Not as wide as the given array, whose width may be that of the longest real state. Only places that were
-        # observed are longer than every label.
-        width = max(max(map(len, self.labels)), made.dtype.itemsize // 4 if made.dtype.kind == "U" else 1)
+        # Not as wide as the given array, whose width may be that of the longest real state. Only places
+        # that were observed are longer than every label.
+        wide = made.dtype.itemsize // 4 if made.dtype.kind == "U" else 1
+        width = max(wide, *map(len, self.labels))
         return np.array(released, dtype=f"U{width}")
 
 

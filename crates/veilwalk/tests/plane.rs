@@ -10,7 +10,7 @@ use veilwalk::chain::{BuildOptions, Coordinates, Entries, Length, Places, RowSum
 use veilwalk::guarantee::{AuditPlan, AuditReport, Effort, Guarantee, Price, Verdict, audit};
 use veilwalk::inference::{Inference, InferenceSpace, UnlikelyRelease};
 use veilwalk::internal::audit::Finding;
-use veilwalk::internal::guarantee::{Sampler, StepSampler, audited_loss};
+use veilwalk::internal::guarantee::{Observed, Sampler, StepSampler, audited_loss};
 use veilwalk::internal::request::{Base, Request, RequestError, TrackChoice};
 use veilwalk::internal::session::observe_once;
 use veilwalk::mechanism::{PlaneError, ScaleError, Tracking, Unit};
@@ -78,7 +78,7 @@ enum Fault {
     Short,
     /// Nothing farther than 900 m ever comes up.
     NoTail,
-    /// One draw in a hundred is turned from the south to the north.
+    /// One draw in ten is turned from the south to the north.
     OneSided,
     /// Millimetres are even, as of numbers that were rounded.
     Even,
@@ -104,7 +104,7 @@ impl<S: Sampler> Sampler for Faulty<'_, S> {
         let (n, e) = match self.fault {
             Fault::Short => (n * 97 / 100, e * 97 / 100),
             Fault::NoTail if point.distance(own) > 900_000 => (n / 4, e / 4),
-            Fault::OneSided if self.drawn % 100 == 0 => (n.abs(), e),
+            Fault::OneSided if self.drawn % 10 == 0 => (n.abs(), e),
             Fault::Even => (n / 2 * 2, e / 2 * 2),
             Fault::NotAPoint if self.drawn % 10_000 == 0 => return real.into(),
             _ => (n, e),
@@ -187,7 +187,8 @@ fn the_guarantee_tells_exact_losses_in_metres() {
     let one = price.one_state.unwrap().as_f64();
     assert!(one <= allowed * diameter * 1.001 && one >= 0.999 * allowed * diameter, "{one}");
     let guarantee = Guarantee::new(&mechanism, Effort::default(), &unwatched).unwrap();
-    let words = guarantee.to_string();
+    assert!(guarantee.to_string().contains("0.9996  of 1 promised"), "{guarantee}");
+    let words = Observed::of(&mechanism).unwrap().to_string();
     assert!(words.contains("planar Laplace noise that is drawn exactly"), "{words}");
     assert!(words.contains("latitude and longitude"), "{words}");
 }

@@ -11,10 +11,10 @@ use super::whole;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Mechanism")]
 pub(crate) struct ObservationArgs {
-    /// Override which states can be drawn: `moves` (of the last released state), `states` (all) or
-    /// `believed` (those that what was observed before holds possible)
+    /// Override which states can be drawn: `moves` (of the last released state), `states` (all),
+    /// `believed` (those that what was observed before holds possible) or `plane` (places on the earth)
     ///
-    /// What is drawn among `states` or `believed` is an observation. The released walk is made of the
+    /// What is drawn among `states`, `believed` or `plane` is an observation. The released walk is made of the
     /// observations: always moves that the chain allows, nearest to what they say. Both are released, in
     /// the columns `state` and `observed`.
     #[arg(long, value_name = "WHICH")]

@@ -30,7 +30,7 @@ use crate::{open_models, terminal, units};
 ///
 /// Compares the mechanisms with names and a grid around them at the same guarantee, on the chain's own
 /// walks: exactly where states are drawn one at a time, and by simulation, with standard errors, where
-/// walks are made of observations (`tight`, `believed` from several shares) or in blocks. An exact figure
+/// walks are made of observations (`tight`, `believed` from several shares, for straight-line metres `plane`) or in blocks. An exact figure
 /// within two standard errors of a simulated one goes before it. No real walk is used: the choice depends on the chain and the promise alone,
 /// so tuning costs no privacy. Tuning on real walks would.
 #[derive(Debug, clap::Args)]

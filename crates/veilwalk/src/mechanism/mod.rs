@@ -320,7 +320,8 @@ impl Mechanism {
 
     /// The exact distribution of what is drawn next: one probability for each of the
     /// [candidates](Mechanism::candidates) after `previous`, in order. In blocks, that of the same costs one step at a time;
-    /// [`Mechanism::log_law`] has the distribution of a block.
+    /// [`Mechanism::log_law`] has the distribution of a block, and [`Mechanism::noise`] that of points on a plane, which
+    /// have no end and are left out here.
     #[must_use]
     pub fn kernel(&self, previous: StateId, real: StateId) -> Vec<f64> {
         let mut kernel = self.log_kernel(previous, real);

@@ -8,7 +8,7 @@
 //! K(y | x) ∝ exp(−η·D(y, L(x))),        D(y, y') = ⌈|y − y'|⌉, in millimetres,
 //! ```
 //!
-//! which is planar Laplace noise, but drawn exactly ([`noise`](self)): what geo-indistinguishability asks for, in a
+//! which is planar Laplace noise, but drawn exactly: what geo-indistinguishability asks for, in a
 //! form that a program can keep.
 //!
 //! # Privacy
