@@ -50,8 +50,10 @@ class Mechanism:
         number = {state: place for place, state in enumerate(self.network.chain.states)}
         return np.array([number[row["state"]] for row in rows]).reshape(released.shape)
 
-    def name_in_blocks(self, length: int | str) -> str:
-        return self.made.guarantee(block=length).to_dict()["mechanism"]["name"]
+    def weight_in_blocks(self, length: int | str) -> str:
+        """The chain weight that is taken in blocks."""
+        said = self.made.guarantee(block=length, attack=False).to_dict()["mechanism"]
+        return said.partition("chain weight ")[2] or said
 
     def attacked(self) -> tuple[float, float]:
         """The share of states that are guessed right, and its standard error."""
@@ -62,15 +64,6 @@ class Mechanism:
     def _labels(self, walks: np.ndarray) -> list[list[str]]:
         states = self.network.chain.states
         return [[states[number] for number in walk] for walk in walks]
-
-
-def exists(name: str) -> bool:
-    """Whether this veilwalk has a mechanism of this name."""
-    try:
-        vw.Mechanism(name, vw.Chain.credit(), epsilon=1, radius=3.5)
-    except vw.ParameterError as error:
-        return "unknown" not in str(error)
-    return True
 
 
 _measured: dict[tuple[str, str], vw.Chain] = {}

@@ -54,18 +54,17 @@ def of_ours(network: Network, metric: str, epsilon: str) -> Iterator[Row]:
         if name != "cell" or len(network.chain) <= MOST_IN_CELLS:
             yield Row(name, "none", mechanism(name).released[0])
     for name in OBSERVING:
-        if not ours.exists(name) or (name == "plane" and metric == "street"):
+        too_large = name == "believed" and len(network.chain) > MOST_BELIEVED
+        if too_large or (name == "plane" and metric == "street"):
             continue
-        if name == "believed" and len(network.chain) > MOST_BELIEVED:
-            continue
-        one = mechanism(name)
-        guessed = one.attacked()
-        yield Row(f"{name}, step by step", "none", one.released[0], guessed)
-        yield Row(f"{name}, refined", "whole", one.refined(None), guessed)
+        guessed = None
         for delay, steps in DELAYS.items():
             if steps is not None:
-                ahead = mechanism(name, lag=steps, track="distance-ahead")
-                yield Row(name, delay, ahead.released[0], guessed)
+                one = mechanism(name, lag=steps, track="distance-ahead")
+                guessed = guessed or one.attacked()
+                yield Row(name, delay, one.released[0], guessed)
+        # Whatever the lag was, what was observed is the same.
+        yield Row(f"{name}, refined", "whole", one.refined(None), guessed)
     blocks = mechanism("sharp", rule="exponential", chain_weight=1)
     for delay, steps in DELAYS.items():
         if steps != 0:
@@ -79,13 +78,12 @@ def of_auto(mechanism: Callable[..., ours.Mechanism]) -> Iterator[Row]:
     yield Row(f"auto ({auto.made.name})", "none", auto.released[0])
     yield Row(f"auto ({auto.made.name}), refined", "whole", auto.refined(None))
     for delay, steps in DELAYS.items():
-        if steps == 0:
-            continue
-        blocks = auto.in_blocks(steps or "all")
-        yield Row(f"auto in blocks ({auto.name_in_blocks(steps or 'all')})", delay, blocks)
-        if steps is not None:
+        if steps:
             lagging = mechanism("auto", lag=steps)
             yield Row(f"auto with a lag ({lagging.made.name})", delay, lagging.released[0])
+        if steps != 0:
+            weight = auto.weight_in_blocks(steps or "all")
+            yield Row(f"auto in blocks (weight {weight})", delay, auto.in_blocks(steps or "all"))
 
 
 def setting(network: Network, metric: str, epsilon: str, peers: list[Row]) -> list[dict[str, object]]:
@@ -108,7 +106,9 @@ def main() -> None:
     parser.add_argument("--metrics", nargs="+", default=["line", "street"])
     parser.add_argument("--walks", type=int)
     parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--shortest", action="store_true", help="shortest ways instead of the chain's own walks")
+    parser.add_argument(
+        "--shortest", action="store_true", help="shortest ways instead of the chain's own walks"
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--output", type=Path, default=Path("target/roads-privacy.json"))
     args = parser.parse_args()
@@ -138,7 +138,9 @@ def read(name: str, args: argparse.Namespace, folder: Path, walks: int) -> Netwo
         return networks.of_grid(args.veilwalk, 20, folder, walks, args.steps, args.shortest)
     path = next(iter(sorted(args.maps.glob(f"{name}.osm*"))), None)
     if path is None:
-        raise SystemExit(f"{args.maps}: no map {name}.osm.pbf or {name}.osm.gz; say with --maps where maps are")
+        raise SystemExit(
+            f"{args.maps}: no map {name}.osm.pbf or {name}.osm.gz; say with --maps where maps are"
+        )
     return networks.of_map(name, path, walks, args.steps, args.shortest)
 
 

@@ -59,7 +59,19 @@ def is_auto(row: Figures) -> bool:
 
 def summary(found: list[Figures]) -> str:
     """For each setting and delay: the peer, the best of ours, and the best of what `auto` takes."""
-    header = ["network", "metric", "ε", "delay", "planar Laplace", "ours", "", "ratio", "auto", "", "auto/ours"]
+    header = [
+        "network",
+        "metric",
+        "ε",
+        "delay",
+        "planar Laplace",
+        "ours",
+        "",
+        "ratio",
+        "auto",
+        "",
+        "auto/ours",
+    ]
     lines = []
     keys = unique((row["network"], row["metric"], row["epsilon"], row["delay"]) for row in found)
     for key in keys:

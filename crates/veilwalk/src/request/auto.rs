@@ -23,6 +23,10 @@
 //! - *Choice.* The best mean. Another member than the first has to be better by more than two standard
 //!   errors of the difference over the same walks, and one that observes has to beat the best of those that
 //!   draw moves by as much.
+//! - *On the ground.* Within a radius that is not in nats it is the other way round where nothing is clear: one that
+//!   observes is taken unless one that draws moves is better by two standard errors, looking ahead unless its mean is
+//!   worse, and a chain weight of 1 in blocks unless another is better. On streets few walks get lost, but these far, so
+//!   errors are large; and whoever refines a release learns far more from what was observed.
 //! - *Too large.* Where fewer than [`FEWEST_WALKS`] walks are affordable, or distances are searched for, it
 //!   is the first member.
 //!
@@ -153,8 +157,12 @@ impl Request {
     /// Whether the scales of cells are calibrated soon. Metres are hardly ever so far apart that the bound of cells settles
     /// a pair, so nearly all pairs are compared outcome by outcome.
     fn has_quick_cells(&self, chain: &Chain) -> bool {
-        let in_nats = self.promise.unit.measure().is_none_or(|measure| measure == Measure::Nats);
-        in_nats || chain.len() <= MOST_FOR_CELLS_IN_METRES
+        !self.is_on_the_ground() || chain.len() <= MOST_FOR_CELLS_IN_METRES
+    }
+
+    /// Whether the promise is within a radius in metres, or in a unit of the user's own.
+    fn is_on_the_ground(&self) -> bool {
+        self.promise.unit.measure().is_some_and(|measure| measure != Measure::Nats)
     }
 
     /// Whether it is worth asking how well it does if its answers look ahead.
@@ -190,10 +198,14 @@ impl Request {
     fn members_in_blocks(&self) -> Vec<Self> {
         let weights = match self.chain_weight {
             Some(weight) => vec![weight],
-            None => [Rational::HALF, Rational::ONE, Rational::whole(2), Rational::ZERO]
-                .into_iter()
-                .filter_map(|weight| ChainWeight::new(weight).ok())
-                .collect(),
+            None => {
+                let mut weights =
+                    [Rational::HALF, Rational::ONE, Rational::whole(2), Rational::ZERO];
+                if self.is_on_the_ground() {
+                    weights.swap(0, 1);
+                }
+                weights.into_iter().filter_map(|weight| ChainWeight::new(weight).ok()).collect()
+            }
         };
         let distances = match (self.distance, self.promise.unit) {
             (Some(distance), _) => vec![distance],
@@ -259,6 +271,9 @@ pub(super) fn chosen(
         None => None,
     };
     Ok(match (moves, observes) {
+        (Some(moves), Some(observes)) if request.is_on_the_ground() => {
+            Some(if is_better(&moves.1, &observes.1) { moves.0 } else { observes.0 })
+        }
         (Some(moves), Some(observes)) if is_better(&observes.1, &moves.1) => Some(observes.0),
         (Some(found), _) | (None, Some(found)) => Some(found.0),
         (None, None) => None,
@@ -337,8 +352,12 @@ impl<'a> Trial<'a> {
         let tracking = Tracking { aim: usual.aim.ahead(), ..usual };
         tracking.prepare(self.model, watch)?;
         let ahead = Mechanism::clone(&made.mechanism).tracking(tracking);
+        let nearer = |ahead: &[f64]| match request.is_on_the_ground() {
+            true => sum(ahead) < sum(&scores),
+            false => is_better(ahead, &scores),
+        };
         Ok(match self.scores(&ahead, &made.mechanism) {
-            Some(better) if is_better(&better, &scores) => {
+            Some(better) if nearer(&better) => {
                 (Made { mechanism: Arc::new(ahead), ..made }, better)
             }
             _ => (made, scores),
