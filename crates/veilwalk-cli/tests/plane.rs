@@ -121,7 +121,7 @@ fn inference_maps_and_figures_take_it() {
     assert_eq!(observed.count(), folder.read("out.csv").lines().count() - 1);
     assert!(folder.read("walks.html").contains("\"observed\":["));
     let attack = ["attack", "--steps", "6", "--walks", "50", "--format", "json"];
-    let found = json(folder.run(attack.into_iter().chain(PLANE)).success());
+    let found = json(&folder.run(attack.into_iter().chain(PLANE)).success());
     assert!(found.to_string().contains("attacker"), "{found}");
     let analyze = ["analyze", "--steps", "6", "--simulate", "60", "--format", "json"];
     folder.run(analyze.into_iter().chain(PLANE)).success();
@@ -130,13 +130,13 @@ fn inference_maps_and_figures_take_it() {
     assert!(words.contains("planar Laplace noise that is drawn exactly"), "{words}");
     assert!(words.contains("The scale is 0.0099"), "{words}");
     let audit = ["audit", "--draws", "20000", "--format", "json"];
-    let report = json(folder.run(audit.into_iter().chain(PLANE)).success());
+    let report = json(&folder.run(audit.into_iter().chain(PLANE)).success());
     assert_eq!(report["verdict"], "passed", "{report}");
     let kernel = ["kernel", "--previous", "r0c0", "--real", "r0c0", "--format", "json"];
     let labels = folder.read("walks.csv");
     let label = labels.lines().nth(1).unwrap().split(',').nth(2).unwrap();
     let kernel = kernel.map(|word| if word == "r0c0" { label } else { word });
-    let noise = json(folder.run(kernel.into_iter().chain(PLANE)).success());
+    let noise = json(&folder.run(kernel.into_iter().chain(PLANE)).success());
     let median = noise["within"][2]["metres"].as_f64().unwrap();
     assert!((median - 167.8).abs() < 0.3, "{noise}");
 }
