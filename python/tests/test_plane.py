@@ -49,19 +49,24 @@ def test_a_mechanism_says_what_it_is(plane: vw.Mechanism) -> None:
 
 def test_walks_of_every_kind_come_back_with_texts(plane: vw.Mechanism) -> None:
     walk = [0, 1, 2, 3, 4]
+    released: Any
+    seen: Any
+    walks: Any
     released, seen = plane.privatize([walk, [5, 4]], observed=True, allow_vacuous=True)
     assert [len(one) for one in released] == [5, 2]
     assert all(are_places(one) for one in seen)
     assert all(isinstance(state, int) for state in released[0])
-    released, seen = plane.privatize(np.array([walk, walk]), observed=True, allow_vacuous=True)
+    walks = np.array([walk, walk])
+    released, seen = plane.privatize(walks, observed=True, allow_vacuous=True)
     assert released.dtype == np.int64
     assert seen.shape == (2, 5)
     assert are_places(seen.reshape(-1))
-    released, seen = plane.privatize(np.array(["0", "1", "2"]), observed=True, allow_vacuous=True)
+    walks = np.array(["0", "1", "2"])
+    released, seen = plane.privatize(walks, observed=True, allow_vacuous=True)
     assert released.shape == (3,)
     assert are_places(seen)
-    arrays = [np.array(walk), np.array([5])]
-    released, seen = plane.privatize(arrays, observed=True, allow_vacuous=True)
+    walks = [np.array(walk), np.array([5])]
+    released, seen = plane.privatize(walks, observed=True, allow_vacuous=True)
     assert all(are_places(one) for one in seen)
     columns = {"trajectory": ["b", "a", "b", "a"], "step": [0, 0, 1, 1], "state": [0, 5, 1, 4]}
     for table in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):

@@ -406,5 +406,13 @@ fn value_stability() {
         .zip(&released.observed)
         .map(|(&state, &seen)| format!("{} {}", model.chain().label(state), outcomes.text(seen)))
         .collect();
-    assert_eq!(seen, [""; 0]);
+    let expected = [
+        "r1c0 42.499615907 1.496870614",
+        "r0c0 42.498308968 1.500004308",
+        "r0c1 42.499452703 1.502903654",
+        "r0c2 42.497321209 1.505921745",
+        "r0c1 42.501229911 1.497981666",
+        "r0c2 42.500135466 1.504167565",
+    ];
+    assert_eq!(seen, expected);
 }
