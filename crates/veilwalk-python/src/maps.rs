@@ -73,7 +73,7 @@ pub(crate) fn draw_map(
             each(&layers, &mut clock, |walk| map.walk(walk))?;
             text(map.finish()?)
         }
-        other => Err(parameter_error(format!("{other:?} is none of page, geojson and gpx"))),
+        other => Err(parameter_error(format!("{other:?} is not one of page, geojson and gpx"))),
     }
 }
 
