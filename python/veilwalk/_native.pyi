@@ -29,9 +29,12 @@ __all__ = [
     "estimate_by",
     "expected_counts",
     "expected_trips",
+    "fit_chain",
+    "fit_chain_privately",
     "intervals_of",
     "known_rows",
     "new_release_id",
+    "osm_chain",
     "person_total",
     "prepare",
     "read_ledger",
@@ -41,6 +44,8 @@ __all__ = [
     "release_lists",
     "release_long",
     "release_numbers",
+    "sample_trips",
+    "sample_walks",
     "save_mechanism",
     "saved_release_id",
     "score",
@@ -156,6 +161,8 @@ class Manner:
     @property
     def observes(self) -> bool: ...
     @property
+    def observes_places(self) -> bool: ...
+    @property
     def needs_names(self) -> bool: ...
 
 @final
@@ -186,6 +193,8 @@ class Mechanism:
     def candidates(self) -> str: ...
     @property
     def observes(self) -> bool: ...
+    @property
+    def observes_places(self) -> bool: ...
     @property
     def weights(self) -> str | None: ...
     @property

@@ -28,6 +28,16 @@ def both(answer: Answer, make: Callable[[Any], Any]) -> Answer:
     return make(released), None if observed is None else make(observed)
 
 
+def unlike(answer: Answer, make: Callable[[Any], Any], make_observed: Callable[[Any], Any]) -> Answer:
+    """Makes one thing of what was released and another of what was observed, if anything was.
+
+    >>> unlike(([1, 2], [3, 4]), sum, len)
+    (3, 2)
+    """
+    released, observed = answer
+    return make(released), None if observed is None else make_observed(observed)
+
+
 @dataclass(frozen=True)
 class How:
     """How walks are released, and where in a table they are."""
@@ -142,10 +152,16 @@ class How:
         """Released states in an array of the same kind."""
         import numpy as np
 
+        made = np.array(released)
+        if array.dtype.kind in "iu" and made.dtype.kind == "U":
+            # Places that were observed of states that are integers.
+            return made
         if array.dtype.kind != "U":
             return np.array(released, dtype=array.dtype)
-        # Not as wide as the given array, whose width may be that of the longest real state.
-        return np.array(released, dtype=f"U{max(map(len, self.labels))}")
+        # Not as wide as the given array, whose width may be that of the longest real state. Only places that were
+        # observed are longer than every label.
+        width = max(max(map(len, self.labels)), made.dtype.itemsize // 4 if made.dtype.kind == "U" else 1)
+        return np.array(released, dtype=f"U{width}")
 
 
 def name_text(value: object) -> str:

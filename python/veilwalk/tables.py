@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.how import OBSERVED, Answer, How, both, name_text
+from veilwalk.how import OBSERVED, Answer, How, both, name_text, unlike
 from veilwalk.warning import warn
 
 
@@ -84,7 +84,7 @@ class Tables:
         if self.is_lists(column):
             names = self.how.names_for(len(column))
             answer = self.how.list_column(self.native(column, name), name, names)
-            return both(answer, lambda new: self.back(new, column))
+            return self.both_back(answer, column)
         only = self.how.names_for(1)[0]
         how = replace(self.how, state=name)
         known = how.known_rows(self.native(column, name))
@@ -93,7 +93,20 @@ class Tables:
             if len(column) == 0:
                 return how.nothing(lambda: self.empty(column))
         released, observed, _ = how.long(None, None, self.native(column, name), only)
-        return both((released, observed), lambda new: self.back(new, column))
+        return self.both_back((released, observed), column)
+
+    def both_back(self, answer: Answer, like: Any) -> Answer:
+        """What was released and what was observed in the kind of the real states; places as texts."""
+        places = self.how.manner.observes_places
+        return unlike(
+            answer,
+            lambda new: self.back(new, like),
+            lambda new: self.texts(new, like) if places else self.back(new, like),
+        )
+
+    def texts(self, observed: Any, like: Any) -> Any:
+        """A column of texts, or of lists of them, in the library that this column is of."""
+        raise NotImplementedError
 
     def frame(self, frame: Any) -> Any:
         how = self.how
@@ -162,11 +175,11 @@ class Tables:
             how = replace(how, names=names)
         names = how.names_for(len(states))
         answer = how.list_column(self.native(states, how.state), how.state, names)
-        return columns | self.answered(answer, lambda new: self.back(new, states))
+        return columns | self.answered(self.both_back(answer, states))
 
-    def answered(self, answer: Answer, make: Callable[[Any], Any]) -> dict[str, Any]:
+    def answered(self, answer: Answer) -> dict[str, Any]:
         """The columns of what was released and, if it was, of what was observed."""
-        released, observed = both(answer, make)
+        released, observed = answer
         columns = {self.how.state: released}
         return columns if observed is None else columns | {OBSERVED: observed}
 
@@ -195,7 +208,7 @@ class Tables:
         if len(states) == 0:
             numbered = self.no_numbers(states) if steps is None else steps
             columns = {how.trajectory: trajectories, how.step or "step": numbered}
-            return columns | self.answered(how.nothing(lambda: states), self.empty)
+            return columns | self.answered(both(how.nothing(lambda: states), self.empty))
         released, observed, numbers = how.long(
             self.native(trajectories, how.trajectory),
             None if steps is None else self.native(steps, how.step or "step"),
@@ -206,7 +219,7 @@ class Tables:
             columns = {how.trajectory: trajectories, "step": self.numbers(numbers, states)}
         else:
             columns = {how.trajectory: trajectories, cast("str", how.step): steps}
-        return columns | self.answered((released, observed), lambda new: self.back(new, states))
+        return columns | self.answered(self.both_back((released, observed), states))
 
     def numbers(self, numbers: Any, like: Any) -> Any:
         raise NotImplementedError
@@ -252,6 +265,11 @@ class Polars(Tables):
         if isinstance(_state_type(like), pl.Enum):
             series = series.cast(pl.List(pl.String)).cast(pl.List(_state_type(like)))
         return series.cast(like.dtype)
+
+    def texts(self, observed: Any, like: Any) -> Any:
+        import polars as pl
+
+        return pl.Series(like.name, observed)
 
     def check(self, states: Any) -> None:
         import polars as pl
@@ -352,6 +370,9 @@ class Arrow(Tables):
 
         chunked = pa.chunked_array(released)
         return chunked if isinstance(like, pa.ChunkedArray) else chunked.combine_chunks()
+
+    def texts(self, observed: Any, like: Any) -> Any:
+        return self.back(observed, like)
 
     def empty(self, like: Any) -> Any:
         import pyarrow as pa
@@ -489,6 +510,15 @@ class Pandas(Tables):
         # A dtype that is given is not guessed: objects stay objects.
         dtype = made.dtype
         return pd.Series(made, index=row_numbers(like.index), name=like.name, dtype=dtype)
+
+    def texts(self, observed: Any, like: Any) -> Any:
+        import pandas as pd
+        import pyarrow as pa
+
+        values = pa.chunked_array(observed).to_pylist()
+        if self.is_lists(like):
+            values = [self.how.like(old, new) for old, new in zip(like, values, strict=True)]
+        return pd.Series(pd.array(values, dtype=object), index=row_numbers(like.index), name=like.name)
 
     def empty(self, like: Any) -> Any:
         import pandas as pd

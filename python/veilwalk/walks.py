@@ -11,7 +11,7 @@ from typing import Any
 
 from veilwalk import _native, tables
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.how import OBSERVED, Answer, How, both, is_array, name_text
+from veilwalk.how import OBSERVED, Answer, How, both, is_array, name_text, unlike
 
 
 def privatize(walks: Any, how: How) -> Answer:
@@ -21,7 +21,7 @@ def privatize(walks: Any, how: How) -> Answer:
     if how.observed and not how.manner.observes:
         raise ParameterError(
             "observed: this mechanism draws moves, so nothing is observed beside what is released; choose "
-            '"tight" or "believed", or leave observed= out'
+            '"tight", "believed" or "plane", or leave observed= out'
         )
     if how.observed and frame:
         raise ParameterError(
@@ -143,7 +143,12 @@ def _numpy(array: Any, how: How) -> Answer:
             how.threads,
         )
         shape = array.shape if array.ndim == 2 else -1
-        return both(answer, lambda numbers: numbers.astype(array.dtype).reshape(shape))
+        return unlike(
+            answer,
+            lambda numbers: numbers.astype(array.dtype).reshape(shape),
+            # Places are texts.
+            lambda seen: (np.array(seen) if isinstance(seen, list) else seen.astype(array.dtype)).reshape(shape),
+        )
     if array.dtype.kind not in "UOT":
         raise WalkError(
             f"an array of type {array.dtype}; states are strings or integers, as labels or with "

@@ -10,7 +10,9 @@ use common::{Folder, json, stderr, stdout};
 use serde_json::Value;
 use veilwalk::chain::{ChainBuilder, Entries};
 use veilwalk::inference::{EstimateSettings, Inference, Sample, estimate};
-use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Releaser, Source, Start, StateId};
+use veilwalk::{
+    Chain, Mechanism, Model, Outcome, Preset, Promise, Releaser, Source, Start, StateId,
+};
 use veilwalk_io::{WalkOptions, WalkReader};
 
 fn words(line: &str) -> std::str::SplitWhitespace<'_> {
@@ -305,14 +307,16 @@ fn slow_what_a_log_of_cases_does_is_learned_from_its_release_alone() {
         let release = |(number, walk): (usize, &Vec<StateId>)| {
             releaser.release(&number.to_string(), walk).unwrap().observed.clone()
         };
-        let drawn: Vec<Vec<StateId>> = real.iter().enumerate().map(release).collect();
+        let drawn: Vec<Vec<Outcome>> = real.iter().enumerate().map(release).collect();
+        let states = |walk: &Vec<Outcome>| walk.iter().map(|seen| seen.state().unwrap()).collect();
+        let seen: Vec<Vec<StateId>> = drawn.iter().map(states).collect();
         let inference = Inference::new(mechanism, Start::Private).unwrap();
         let samples = [Sample { inference: &inference, walks: &drawn }];
         let found = estimate(&samples, EstimateSettings::default(), &veilwalk::unwatched).unwrap();
         let expected = found.expected().moves().iter().copied();
         let learned = shares(found.law().all_moves().zip(expected).collect());
         let (inferred, counting) =
-            (total_variation(&learned, &truth), total_variation(&counted(&drawn), &truth));
+            (total_variation(&learned, &truth), total_variation(&counted(&seen), &truth));
         let top = most_frequent(&learned);
         let found_of_ten = most_frequent(&truth).iter().filter(|pair| top.contains(pair)).count();
         println!(

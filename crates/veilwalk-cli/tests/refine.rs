@@ -69,7 +69,7 @@ fn refined_walks_are_those_of_the_library() {
         let (states, confidence) = (by_walk(&out, 2), by_walk(&out, 4));
         let mut space = InferenceSpace::default();
         let mut likely = posterior.iter();
-        for ((name, drawn), released) in read.names.iter().zip(read.drawn()).zip(&read.states) {
+        for ((name, drawn), released) in read.names.iter().zip(&*read.drawn()).zip(&read.states) {
             let found = inference.posterior(drawn, &mut space).unwrap();
             let refined = inference.refine(&found, released, RefineAim::Distance);
             let labels: Vec<&str> = refined.states.iter().map(|&s| chain.label(s)).collect();

@@ -32,7 +32,7 @@ impl CandidateTexts {
     pub(crate) fn of(candidates: Candidates) -> Self {
         let name = CandidateKind::of(candidates).name().to_owned();
         let (weights, believed_from) = match candidates {
-            Candidates::Moves => (None, None),
+            Candidates::Moves | Candidates::Plane => (None, None),
             Candidates::States(weights) => (Some(weights.name().to_owned()), None),
             Candidates::Believed(least) => (None, Some(least.to_string())),
         };
@@ -60,6 +60,7 @@ impl CandidateTexts {
         };
         match (kind, weights, believed_from) {
             (CandidateKind::Moves, None, None) => Ok(Candidates::Moves),
+            (CandidateKind::Plane, None, None) => Ok(Candidates::Plane),
             (CandidateKind::States, Some(weights), None) => {
                 Ok(Candidates::States(parsed::<StateWeights>("weights", weights)?))
             }
@@ -67,8 +68,8 @@ impl CandidateTexts {
                 Ok(Candidates::Believed(parsed::<LeastShare>("believed_from", least)?))
             }
             _ => Err(
-                "candidates: `states` needs weights, `believed` needs believed_from, and `moves` \
-                      has neither"
+                "candidates: `states` needs weights, `believed` needs believed_from, and `moves` and \
+                      `plane` have neither"
                     .to_owned(),
             ),
         }

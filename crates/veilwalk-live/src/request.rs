@@ -5,8 +5,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use thiserror::Error;
-use veilwalk::StateId;
 use veilwalk::chain::UnknownState;
+use veilwalk::{Outcome, StateId};
 
 /// The name of a walk: 1 to 256 bytes without control characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -118,7 +118,7 @@ pub struct Answer {
     /// The released state.
     pub state: StateId,
     /// What was observed, under a mechanism that observes. The promise covers both.
-    pub observed: Option<StateId>,
+    pub observed: Option<Outcome>,
     /// Whether this was answered before: it is what was answered then.
     pub replayed: bool,
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use thiserror::Error;
-use veilwalk::{ReleaseId, StateId};
+use veilwalk::{Outcome, ReleaseId, StateId};
 
 use crate::request::{Answer, WalkName};
 
@@ -303,26 +303,30 @@ impl Store {
             let mut query = self.connection.prepare_cached(query)?;
             query
                 .query_row(params![row, signed(number)], |row| {
-                    let observed: Option<u32> = row.get(1)?;
+                    let observed: Option<i64> = row.get(1)?;
                     Ok((row.get::<_, u32>(0)?, observed))
                 })
                 .optional()
         };
         let state = |number: u32| StateId::new(number as usize);
-        let found = found().map_err(|error| trouble(&error))?;
-        Ok(found.map(|(released, observed)| Answer {
-            number,
-            state: state(released),
-            observed: observed.map(state),
-            replayed: true,
-        }))
+        let Some((released, observed)) = found().map_err(|error| trouble(&error))? else {
+            return Ok(None);
+        };
+        // Numbers of points are above those that the file counts as positive: the bits are what is kept.
+        let outcome = |bits: i64| {
+            let outcome = Outcome::from_number(bits.cast_unsigned());
+            outcome.ok_or_else(|| Trouble::Damaged("an answer that none can have".to_owned()))
+        };
+        let observed = observed.map(outcome).transpose()?;
+        Ok(Some(Answer { number, state: state(released), observed, replayed: true }))
     }
 
     pub(crate) fn keep_answer(&self, row: i64, answer: &Answer) -> Result<(), Trouble> {
         let Answer { number, state: released, observed, .. } = *answer;
         let number_of = |state: StateId| state.index() as u32;
         let insert = "INSERT INTO answer (walk, step, state, observed) VALUES (?1, ?2, ?3, ?4)";
-        let values = params![row, signed(number), number_of(released), observed.map(number_of)];
+        let bits = observed.map(|outcome| outcome.number().cast_signed());
+        let values = params![row, signed(number), number_of(released), bits];
         self.change(insert, values)
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use veilwalk::mechanism::Tracking;
-use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start, StateId};
+use veilwalk::{Chain, Mechanism, Model, Outcome, Preset, Promise, Start, StateId};
 use veilwalk_live::{Answer, Ask, Done, EndedWalk, Engine, Limits, Refusal, Request, Step};
 
 const LIMITS: Limits = Limits {
@@ -123,7 +123,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 #[derive(Default)]
 struct Known {
     /// All that were ever out.
-    answers: Vec<(StateId, Option<StateId>)>,
+    answers: Vec<(StateId, Option<Outcome>)>,
     begun: bool,
     taken: usize,
     over: bool,

@@ -96,15 +96,30 @@ impl<'g, W: Write> GeoJson<'g, W> {
         })
     }
 
+    /// Writes where a walk was observed: a point for each step, that need not be a state's.
+    ///
+    /// # Errors
+    ///
+    /// If writing fails.
+    pub fn observed(
+        &mut self,
+        name: &str,
+        points: &[Coordinates],
+        times: Option<Times>,
+    ) -> Result<()> {
+        let walk = Walk { layer: Layer::Observed, name, states: &[], times };
+        for (step, &point) in points.iter().enumerate() {
+            let properties = of_step(&walk, step);
+            self.feature(&properties, Some("Point"), |out| position(out, point))?;
+        }
+        Ok(())
+    }
+
     /// Each state of a walk as a point.
     fn points(&mut self, walk: &Walk<'_>) -> Result<()> {
         for (step, &state) in walk.states.iter().enumerate() {
-            let mut properties = properties(walk);
-            properties.insert("step".to_owned(), step.into());
+            let mut properties = of_step(walk, step);
             properties.insert("state".to_owned(), self.ground.chain().label(state).into());
-            if let Some(times) = walk.times {
-                properties.insert("time".to_owned(), time(times.at(step as f64)).into());
-            }
             match self.ground.point(state) {
                 Some(point) => {
                     self.feature(&properties, Some("Point"), |out| position(out, point))?
@@ -142,6 +157,15 @@ impl<'g, W: Write> GeoJson<'g, W> {
         self.out.flush()?;
         Ok(self.out)
     }
+}
+
+fn of_step(walk: &Walk<'_>, step: usize) -> Map<String, Value> {
+    let mut properties = properties(walk);
+    properties.insert("step".to_owned(), step.into());
+    if let Some(times) = walk.times {
+        properties.insert("time".to_owned(), time(times.at(step as f64)).into());
+    }
+    properties
 }
 
 fn properties(walk: &Walk<'_>) -> Map<String, Value> {

@@ -181,7 +181,7 @@ pub enum PrepareError {
         positions: u64,
         /// How far from a street they may be, in metres.
         within: f64,
-        /// Whether all lie on the map once their angles are exchanged.
+        /// Whether most lie on the map once their angles are exchanged.
         swapped: bool,
     },
     /// The temporary file in which events wait cannot be used.

@@ -31,8 +31,9 @@ pub(crate) struct Map<'s> {
     matching: MatchSettings,
     /// The state of whoever is on no street.
     pub(crate) away: Option<String>,
-    /// Whether every position is between the outermost points of the map once its two angles are exchanged.
-    swapped: bool,
+    /// How many positions lie between the outermost points of the map once their two angles are exchanged. Those that are a
+    /// little off a street at the edge need not.
+    swapped: u64,
 }
 
 impl<'s> Positions<'s> {
@@ -42,7 +43,7 @@ impl<'s> Positions<'s> {
         matching: MatchSettings,
         away: Option<String>,
     ) -> Self {
-        let map = Map { streets, matching, away, swapped: true };
+        let map = Map { streets, matching, away, swapped: 0 };
         Self { map, sorter: Sorter::new(settings.limits.memory) }
     }
 
@@ -59,7 +60,7 @@ impl<'s> Positions<'s> {
         };
         let (latitude, longitude) = (place.latitude(), place.longitude());
         let swapped = Coordinates::new(longitude, latitude);
-        self.map.swapped &= swapped.is_ok_and(|place| self.map.streets.surround(place));
+        self.map.swapped += u64::from(swapped.is_ok_and(|place| self.map.streets.surround(place)));
         let position = Positioned { time: time.0, order, person, latitude, longitude, unused: 0 };
         self.sorter.push(position).map_err(PrepareError::from)?;
         Ok(())
@@ -132,7 +133,7 @@ impl Map<'_> {
         let counts = matcher.counts();
         if out.summary.events > 0 && counts.pieces == 0 {
             let (positions, within) = (out.summary.events, matching.radius);
-            let swapped = self.swapped;
+            let swapped = 2 * self.swapped > positions;
             return Err(PrepareError::NothingOnTheMap { positions, within, swapped }.into());
         }
         (out.summary.outliers, out.summary.off_the_map) = (counts.outliers, counts.off_the_map);

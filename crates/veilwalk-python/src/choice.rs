@@ -119,7 +119,7 @@ impl Words {
                 chain_weight = Some(design.chain_weight);
                 kind = Some(CandidateKind::of(design.candidates));
                 (weights, least_share) = match design.candidates {
-                    Candidates::Moves => (None, None),
+                    Candidates::Moves | Candidates::Plane => (None, None),
                     Candidates::States(weights) => (Some(weights), None),
                     Candidates::Believed(least_share) => (None, Some(least_share)),
                 };
@@ -159,6 +159,7 @@ fn tuned_candidates(choice: CandidateChoice) -> Candidates {
         CandidateKind::Moves => Candidates::Moves,
         CandidateKind::States => Candidates::States(weights.unwrap_or_default()),
         CandidateKind::Believed => Candidates::Believed(least_share.unwrap_or(LeastShare::TENTH)),
+        CandidateKind::Plane => Candidates::Plane,
     }
 }
 

@@ -9,13 +9,14 @@ use veilwalk::inference::{
     Interval, IntervalSettings, Law, Learned, RefineAim, RefineError, RefineSettings, RefinedWalk,
     Sample, Share, Weights, WithTrips, learn,
 };
-use veilwalk::{Start, StateId, Stopped, unwatched};
+use veilwalk::{Outcome, Progress, Start, StateId, Stopped, unwatched};
 use veilwalk_io::UnknownStates;
 
 use crate::analysis::read_walks;
 use crate::chain::Chain;
 use crate::error::{VeilwalkError, WalkError, parameter_error};
 use crate::interrupt::{self, Stop};
+use crate::labels::Naming;
 use crate::mechanism::Mechanism;
 
 /// A released walk as Python gives it.
@@ -71,6 +72,38 @@ fn estimate_error(releases: usize) -> impl Fn(EstimateError) -> PyErr {
     }
 }
 
+/// What was drawn for walks: states, or the texts of places where those were observed.
+fn read_drawn(
+    chain: &Chain,
+    mechanism: &Mechanism,
+    walks: &Given<'_>,
+) -> PyResult<Vec<Vec<Outcome>>> {
+    let outcomes = mechanism.made.mechanism.outcomes();
+    if outcomes.chart().is_none() {
+        let walks = read_walks(chain, walks, UnknownStates::Refuse)?;
+        return Ok(walks.iter().map(|walk| Outcome::all(walk)).collect());
+    }
+    let mut found = Vec::with_capacity(walks.len());
+    for (number, walk) in walks.iter().enumerate() {
+        let read = |(step, value): (usize, &Bound<'_, PyAny>)| {
+            let text = value.extract::<std::borrow::Cow<'_, str>>().ok();
+            if let Some(outcome) = text.and_then(|text| outcomes.read(&text)) {
+                return Ok(outcome);
+            }
+            // A first state that was not observed may be an integer.
+            match chain.labels().state(value, Naming::Integer) {
+                Ok((state, _)) => Ok(state.into()),
+                Err(_) => Err(WalkError::new_err(format!(
+                    "walk {number}, step {step}: {value} is not a place that `plane` observes; give what \
+                     privatize gave, latitude and longitude in degrees with nine decimals"
+                ))),
+            }
+        };
+        found.push(walk.iter().enumerate().map(read).collect::<PyResult<Vec<_>>>()?);
+    }
+    Ok(found)
+}
+
 /// Refines released walks, from what was drawn for each (the released states themselves if nothing else is given).
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
@@ -89,15 +122,19 @@ pub(crate) fn refine<'py>(
 ) -> PyResult<RefinedColumns<'py>> {
     let start = mechanism.start(start)?;
     let aim: RefineAim = aim.parse().map_err(|why| parameter_error(format!("aim: {why}")))?;
-    let read = |walks: &Given<'py>| read_walks(chain, walks, UnknownStates::Refuse);
-    let (released, observed) = (read(&released)?, observed.as_ref().map(read).transpose()?);
+    let released = read_walks(chain, &released, UnknownStates::Refuse)?;
+    let observed =
+        observed.as_ref().map(|walks| read_drawn(chain, mechanism, walks)).transpose()?;
     let prior = prior.map(|chain| chain.labels().chain().clone());
     let mechanism = mechanism.made.mechanism.clone();
     let walks = interrupt::run_with_threads(py, threads, move |stop: &Stop| {
         let inference = inference(mechanism, start, prior.as_ref())?;
         let settings = RefineSettings { aim, lag, above };
-        let drawn = observed.as_ref().unwrap_or(&released);
-        let refined = inference.refine_walks(drawn, &released, settings, &|_| stop.flow());
+        let watch = |_: Progress| stop.flow();
+        let refined = match &observed {
+            Some(drawn) => inference.refine_walks(drawn, &released, settings, &watch),
+            None => inference.refine_walks(&released, &released, settings, &watch),
+        };
         refined.map_err(refine_error)
     })?;
     let refined = || walks.iter().map(|walk| &walk.refined);
@@ -156,7 +193,7 @@ pub(crate) fn estimate<'py>(
     threads: Option<usize>,
 ) -> PyResult<(Option<Chain>, Shares, bool, f64, u64)> {
     let read = releases.into_iter().map(|(mechanism, start, drawn)| {
-        let drawn = read_walks(chain, &drawn, UnknownStates::Refuse)?;
+        let drawn = read_drawn(chain, &mechanism, &drawn)?;
         Ok((mechanism.made.mechanism.clone(), mechanism.start(&start)?, drawn))
     });
     let read = read.collect::<PyResult<Vec<_>>>()?;
@@ -199,7 +236,7 @@ struct UnderLaws {
     states: veilwalk::Chain,
     mechanism: Arc<veilwalk::Mechanism>,
     start: Start,
-    drawn: Vec<Vec<StateId>>,
+    drawn: Vec<Vec<Outcome>>,
     laws: Vec<LawNumbers>,
     weights: Option<Vec<Vec<u32>>>,
 }
@@ -214,7 +251,7 @@ impl UnderLaws {
         weights: Option<Vec<Vec<u32>>>,
     ) -> PyResult<Self> {
         let start = mechanism.start(start)?;
-        let drawn = read_walks(chain, drawn, UnknownStates::Refuse)?;
+        let drawn = read_drawn(chain, mechanism, drawn)?;
         if weights.as_ref().is_some_and(|weights| {
             weights.len() != laws.len() || weights.iter().any(|of_law| of_law.len() != drawn.len())
         }) {

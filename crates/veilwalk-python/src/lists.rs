@@ -3,6 +3,8 @@
 use numpy::{PyArray1, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PySequence, PyString};
+use veilwalk::mechanism::plane::Outcomes;
+use veilwalk::{Mechanism, Outcome};
 use veilwalk_io::UnknownStates;
 
 use crate::error::WalkError;
@@ -14,7 +16,7 @@ use crate::release::{Manner, release};
 const LOOK: usize = 1 << 16;
 
 /// What comes back of walks: what was released and, under a mechanism that observes, what was observed.
-type Answer<'py, T> = (Bound<'py, T>, Option<Bound<'py, T>>);
+type Answer<'py, T, O = T> = (Bound<'py, T>, Option<Bound<'py, O>>);
 
 /// Releases walks, each a list or tuple of states. Every walk comes back in the kind it was given.
 #[pyfunction]
@@ -37,20 +39,46 @@ pub(crate) fn release_lists<'py>(
     }
     let (naming, mut states) = (read.naming.unwrap_or(Naming::Text), read.states);
     let values = manner.labels.python_values(py, naming)?;
+    let mechanism = manner.mechanism.clone();
     let (states, observed, bounds) = interrupt::run_with_threads(py, threads, move |stop| {
         admit(&manner, &names, &bounds, &states)?;
         let names = |walk: usize| names[walk].as_str().into();
         let observed = release(&manner, &names, &bounds, &mut states, stop)?;
         Ok::<_, PyErr>((states, observed, bounds))
     })?;
-    let walks_of = |states: &[u32]| {
-        let walk = |ends: &[usize]| {
-            let states = &states[ends[0]..ends[1]];
-            PyList::new(py, states.iter().map(|&state| &values[state as usize]))
-        };
-        PyList::new(py, bounds.windows(2).map(walk).collect::<PyResult<Vec<_>>>()?)
-    };
-    Ok((walks_of(&states)?, observed.as_deref().map(walks_of).transpose()?))
+    let state = |state: &u32| values[*state as usize].clone();
+    let released = in_walks(py, &bounds, states.iter().map(state))?;
+    let observed = observed.map(|observed| {
+        let seen = Seen { outcomes: mechanism.outcomes(), values: &values };
+        in_walks(py, &bounds, observed.iter().map(|&outcome| seen.value(py, outcome)))
+    });
+    Ok((released, observed.transpose()?))
+}
+
+/// Values one after another as lists, one for each walk.
+fn in_walks<'py>(
+    py: Python<'py>,
+    bounds: &[usize],
+    values: impl Iterator<Item = Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let values: Vec<_> = values.collect();
+    let walk = |ends: &[usize]| PyList::new(py, &values[ends[0]..ends[1]]);
+    PyList::new(py, bounds.windows(2).map(walk).collect::<PyResult<Vec<_>>>()?)
+}
+
+/// What was observed as Python values: as states are, or as texts where places were observed.
+pub(crate) struct Seen<'a, 'py> {
+    pub(crate) outcomes: Outcomes<'a>,
+    pub(crate) values: &'a [Bound<'py, PyAny>],
+}
+
+impl<'py> Seen<'_, 'py> {
+    pub(crate) fn value(&self, py: Python<'py>, outcome: Outcome) -> Bound<'py, PyAny> {
+        match outcome.state() {
+            Some(state) if self.outcomes.chart().is_none() => self.values[state.index()].clone(),
+            _ => PyString::new(py, &self.outcomes.text(outcome)).into_any(),
+        }
+    }
 }
 
 /// Lets walks of these names in, which lie between these bounds.
@@ -109,7 +137,7 @@ pub(crate) fn release_numbers<'py>(
     array: PyReadonlyArray1<'py, i64>,
     names: Vec<String>,
     threads: Option<usize>,
-) -> PyResult<Answer<'py, PyArray1<i64>>> {
+) -> PyResult<Answer<'py, PyArray1<i64>, PyAny>> {
     let manner = manner.clone();
     let integers = Naming::integers(states)?;
     let values = manner.labels.released_integers(integers)?;
@@ -137,9 +165,35 @@ pub(crate) fn release_numbers<'py>(
         let names = |walk: usize| names[walk].as_str().into();
         let observed = release(&manner, &names, &bounds, &mut states, stop)?;
         let numbers =
-            |states: Vec<u32>| states.iter().map(|&s| values[s as usize]).collect::<Vec<i64>>();
-        Ok::<_, PyErr>((numbers(states), observed.map(numbers)))
+            |states: &[u32]| states.iter().map(|&s| values[s as usize]).collect::<Vec<_>>();
+        let observed = observed.map(|observed| match manner.mechanism.chart() {
+            None => Observed::Numbers(numbers(&as_states(&observed))),
+            Some(_) => Observed::Texts(outcome_texts(&manner.mechanism, &observed)),
+        });
+        Ok::<_, PyErr>((numbers(&states), observed))
     })?;
     let array = |numbers| PyArray1::from_vec(py, numbers);
-    Ok((array(released), observed.map(array)))
+    let observed = observed.map(|observed| match observed {
+        Observed::Numbers(numbers) => Ok(array(numbers).into_any()),
+        Observed::Texts(texts) => PyList::new(py, texts).map(Bound::into_any),
+    });
+    Ok((array(released), observed.transpose()?))
+}
+
+/// What was observed of states that are integers.
+enum Observed {
+    Numbers(Vec<i64>),
+    /// Places.
+    Texts(Vec<String>),
+}
+
+/// The numbers of observed states.
+pub(crate) fn as_states(observed: &[Outcome]) -> Vec<u32> {
+    observed.iter().filter_map(|outcome| outcome.state()).map(|s| s.index() as u32).collect()
+}
+
+/// What was observed, as it is written.
+pub(crate) fn outcome_texts(mechanism: &Mechanism, observed: &[Outcome]) -> Vec<String> {
+    let outcomes = mechanism.outcomes();
+    observed.iter().map(|&outcome| outcomes.text(outcome).into_owned()).collect()
 }

@@ -137,7 +137,7 @@ fn together(layers: Vec<(Layer, Named)>, clock: &mut Clock) -> PyResult<Vec<Draw
             let times = clock.of(&name, states.len())?;
             let place = *places.entry(name.clone()).or_insert(walks.len());
             if place == walks.len() {
-                walks.push(DrawnWalk { name, times, paths: Vec::new() });
+                walks.push(DrawnWalk { name, times, paths: Vec::new(), observed: Vec::new() });
             }
             walks[place].paths.push(Path { layer, states });
         }

@@ -173,10 +173,16 @@ impl Mechanism {
         self.made.mechanism.design().chain_weight.to_string()
     }
 
-    /// Which states can be drawn: `moves`, `states` or `believed`.
+    /// Which states can be drawn: `moves`, `states` or `believed`; `plane` for places on the earth.
     #[getter]
     fn candidates(&self) -> &'static str {
         CandidateKind::of(self.made.mechanism.design().candidates).name()
+    }
+
+    /// Whether what is observed are places, which are texts whatever the states are.
+    #[getter]
+    fn observes_places(&self) -> bool {
+        self.made.mechanism.chart().is_some()
     }
 
     /// Whether what is drawn is an observation, which is released beside the walk made of it.
@@ -190,7 +196,7 @@ impl Mechanism {
     fn weights(&self) -> Option<&'static str> {
         match self.made.mechanism.design().candidates {
             Candidates::States(weights) => Some(weights.name()),
-            Candidates::Moves | Candidates::Believed(_) => None,
+            Candidates::Moves | Candidates::Believed(_) | Candidates::Plane => None,
         }
     }
 
@@ -205,7 +211,7 @@ impl Mechanism {
     fn believed_from(&self) -> Option<String> {
         match self.made.mechanism.design().candidates {
             Candidates::Believed(share) => Some(share.to_string()),
-            Candidates::Moves | Candidates::States(_) => None,
+            Candidates::Moves | Candidates::States(_) | Candidates::Plane => None,
         }
     }
 

@@ -18,7 +18,7 @@ use veilwalk::error::ModelChanged;
 use veilwalk::mechanism::{BlockLength, Blocks};
 use veilwalk::random::{Forked, ReleaseId, Secret, SourceKind};
 use veilwalk::session::{OpenError, PushError, Released, Releaser};
-use veilwalk::{Start, StateId};
+use veilwalk::{Outcome, Start, StateId};
 use veilwalk_io::UnknownStates;
 
 use crate::error::{VeilwalkError, WalkError, chain_error, parameter_error};
@@ -160,6 +160,12 @@ impl Manner {
         self.mechanism.design().observes()
     }
 
+    /// Whether what is observed are places, which are texts whatever the states are.
+    #[getter]
+    fn observes_places(&self) -> bool {
+        self.mechanism.chart().is_some()
+    }
+
     /// Whether every walk needs a name of its own: with a key, or to be charged.
     #[getter]
     fn needs_names(&self) -> bool {
@@ -258,7 +264,7 @@ struct Batch<'a> {
     walks: Range<usize>,
     states: &'a mut [u32],
     /// None under a mechanism that draws moves.
-    observed: Option<&'a mut [u32]>,
+    observed: Option<&'a mut [Outcome]>,
 }
 
 /// Replaces real walks by released ones. Walk `i` is `states[bounds[i]..bounds[i + 1]]`. Gives what was
@@ -269,10 +275,11 @@ pub(crate) fn release(
     bounds: &[usize],
     states: &mut [u32],
     stop: &Stop,
-) -> Result<Option<Vec<u32>>, NotReleased> {
+) -> Result<Option<Vec<Outcome>>, NotReleased> {
     let walks = bounds.len() - 1;
-    // Made of zeros, not of the real states: whatever is not written to says nothing.
-    let mut observed = manner.mechanism.design().observes().then(|| vec![0; states.len()]);
+    // Made of the first state, not of the real ones: whatever is not written to says nothing.
+    let nothing = Outcome::from(StateId::new(0));
+    let mut observed = manner.mechanism.design().observes().then(|| vec![nothing; states.len()]);
     let mut batches = Vec::new();
     let (mut first, mut rest, mut rest_observed) = (0, states, observed.as_deref_mut());
     while first < walks {
@@ -322,7 +329,7 @@ fn release_walks(
         releaser.finish(open, &mut released)?;
         overwrite(&mut states[range.clone()], &released.states);
         if let Some(observed) = &mut observed {
-            overwrite(&mut observed[range], &released.observed);
+            observed[range].copy_from_slice(&released.observed);
         }
     }
     Ok(())

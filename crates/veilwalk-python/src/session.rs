@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 use veilwalk::session::SavedSession;
-use veilwalk::{Model, Start, StateId};
+use veilwalk::{Model, Outcome, Start, StateId};
 use veilwalk_io::UnknownStates;
 
 use crate::error::{SessionError, VeilwalkError, chain_error, session_error, walk_error};
 use crate::labels::{Labels, Naming};
+use crate::lists::outcome_texts;
 use crate::mechanism::Mechanism;
 use crate::release::Source;
 
@@ -18,6 +19,7 @@ use crate::release::Source;
 #[derive(Debug)]
 pub(crate) struct Session {
     session: Option<veilwalk::Session>,
+    mechanism: Arc<veilwalk::Mechanism>,
     model: Arc<Model>,
     labels: Arc<Labels>,
     start: Start,
@@ -96,12 +98,21 @@ impl Session {
         &mut self,
         py: Python<'_>,
         released: &[StateId],
-        observed: &[StateId],
+        observed: &[Outcome],
         naming: Naming,
     ) -> PyResult<Vec<Py<PyAny>>> {
-        self.observed = match observed {
-            [] => Vec::new(),
-            observed => self.values(py, observed, naming)?,
+        self.observed = match (observed, self.mechanism.chart()) {
+            ([], _) => Vec::new(),
+            (observed, None) => {
+                let states: Vec<_> =
+                    observed.iter().filter_map(|outcome| outcome.state()).collect();
+                self.values(py, &states, naming)?
+            }
+            (observed, Some(_)) => {
+                self.model.check_unchanged().map_err(chain_error)?;
+                let texts = outcome_texts(&self.mechanism, observed).into_iter();
+                texts.map(|text| PyString::new(py, &text).into_any().unbind()).collect()
+            }
         };
         self.values(py, released, naming)
     }
@@ -169,6 +180,7 @@ impl Session {
         };
         Ok(Self {
             session: Some(session),
+            mechanism: mechanism.made.mechanism.clone(),
             model: mechanism.made.mechanism.model().clone(),
             labels: mechanism.labels.clone(),
             start,

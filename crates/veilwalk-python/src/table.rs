@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, StringArray};
 use arrow_schema::{DataType, Field};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ use crate::error::{VeilwalkError, WalkError};
 use crate::groups::{Groups, NotGrouped};
 use crate::interrupt::{self, Stop};
 use crate::labels::Naming;
+use crate::lists::{as_states, outcome_texts};
 use crate::release::{Manner, release};
 
 fn at(column: &str, BadValue { row, why }: BadValue) -> PyErr {
@@ -126,7 +127,17 @@ pub(crate) fn release_long(
             let states = groups.scatter(states);
             column.write(states).map_err(|e| of(&columns.state, &e))
         };
-        Ok((written(states)?, observed.map(written).transpose()?, numbers))
+        let observed = observed.map(|observed| match manner.mechanism.chart() {
+            None => written(as_states(&observed)),
+            Some(_) => {
+                // Rows are looked up by their place, as states are by their number.
+                let places = groups.scatter((0..observed.len() as u32).collect());
+                let texts = outcome_texts(&manner.mechanism, &observed);
+                let texts = places.iter().map(|&place| Some(texts[place as usize].as_str()));
+                Ok(Arc::new(texts.collect::<StringArray>()) as ArrayRef)
+            }
+        });
+        Ok((written(states)?, observed.transpose()?, numbers))
     })?;
     let numbers = numbers.map(|numbers| {
         one_chunk(Arc::new(PrimitiveArray::<Int64Type>::new(numbers.into(), None)), "step")
@@ -228,9 +239,19 @@ pub(crate) fn release_list_column(
                 lists.map_err(|e| of(&column_name, &e.to_string()))
             };
             written.push(in_lists(states)?);
-            if let (Some(written), Some(observed)) = (&mut written_observed, observed) {
-                written.push(in_lists(observed)?);
-            }
+            let Some((written, observed)) = written_observed.as_mut().zip(observed) else {
+                continue;
+            };
+            written.push(match manner.mechanism.chart() {
+                None => in_lists(as_states(&observed))?,
+                Some(_) => {
+                    let texts = outcome_texts(&manner.mechanism, &observed).into_iter().map(Some);
+                    let texts = Arc::new(texts.collect::<StringArray>()) as ArrayRef;
+                    let kind = DataType::new_list(DataType::Utf8, true);
+                    let lists = lists.with_values(&kind, texts);
+                    lists.map_err(|e| of(&column_name, &e.to_string()))?
+                }
+            });
         }
         Ok((written, written_observed, field))
     };

@@ -51,9 +51,9 @@ pub(crate) struct Setting {
 pub(crate) enum Extent {
     /// Everything takes no time.
     Tiny,
-    /// A sweep over all pairs of states takes milliseconds: everything is exact.
+    /// A sweep over all pairs of states takes some milliseconds: everything is exact.
     Small,
-    /// A sweep takes a second: what matters most is exact, the rest simulated.
+    /// A sweep takes a good part of a second: what matters most is exact, the rest simulated.
     Large,
 }
 
@@ -61,7 +61,7 @@ impl Extent {
     pub(crate) fn of(model: &Model) -> Self {
         match sweep(model) {
             s if s < 1e5 => Self::Tiny,
-            s if s < 5e7 => Self::Small,
+            s if s < 1e7 => Self::Small,
             _ => Self::Large,
         }
     }

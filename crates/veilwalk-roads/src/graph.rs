@@ -142,7 +142,9 @@ impl Graph {
     /// milliseconds, by the quickest way, and to the state itself. Neighbours stay moves, however long they take.
     ///
     /// People are taken to move along for a part of the time that may be anything from nothing to all of it, to divide at
-    /// every crossing by the shares, and to stay where they are then. So the shares of all moves out of a state sum to one.
+    /// every crossing by the shares, and to stay where they are then. Whoever is between two states then is in one of them, in the
+    /// second as often as the share of the way that is behind them: so nobody is held up by a long street, and people get on as
+    /// fast on average as they move. The shares of all moves out of a state sum to one.
     pub(crate) fn within(&self, time: u64) -> Self {
         let mut search = Quickest::new(self.nodes.len());
         let moves = (0..self.nodes.len()).map(|from| search.row(self, from, time)).collect();
@@ -237,21 +239,30 @@ impl Quickest {
     fn row(&mut self, graph: &Graph, from: usize, limit: u64) -> Vec<Move> {
         self.search(graph, from, limit);
         let Self { known, settled, .. } = &*self;
+        let beyond = |step: &&Move| !known.get(&step.to).is_some_and(|k| k.settled);
         // How many set out on each branch of the tree of quickest ways.
         let mut branches: HashMap<usize, f64> = HashMap::new();
         for &at in settled.iter().filter(|&&at| at != from) {
             *branches.entry(known[&at].before).or_default() += known[&at].share;
         }
-        let left = |time: u64| 1.0 - time.min(limit) as f64 / limit as f64;
+        for step in graph.moves[from].iter().filter(beyond) {
+            *branches.entry(from).or_default() += step.share;
+        }
         let mut reached: HashMap<usize, f64> = HashMap::from([(from, 1.0)]);
         let mut stopped: HashMap<usize, f64> = HashMap::from([(from, 1.0)]);
         for &at in settled.iter().filter(|&&at| at != from) {
             let Known { time, before, share, .. } = known[&at];
             let here = reached[&before] * share / branches[&before];
             reached.insert(at, here);
-            let passed = here * left(time);
+            let passed = here * arrived(known[&before].time, time, limit);
             *stopped.entry(before).or_default() -= passed;
             stopped.insert(at, passed);
+        }
+        let mut next: Vec<(Move, f64)> = Vec::new();
+        for step in graph.moves[from].iter().filter(beyond) {
+            let passed = step.share / branches[&from] * arrived(0, step.time, limit);
+            *stopped.entry(from).or_default() -= passed;
+            next.push((*step, passed));
         }
         // Every move that is possible has some share, whatever was rounded.
         let least = 1e-6;
@@ -262,11 +273,7 @@ impl Quickest {
                 Move { to, share: stopped[&to].max(least), length, time }
             })
             .collect();
-        for step in
-            graph.moves[from].iter().filter(|step| !known.get(&step.to).is_some_and(|k| k.settled))
-        {
-            row.push(Move { share: least, ..*step });
-        }
+        row.extend(next.into_iter().map(|(step, share)| Move { share: share.max(least), ..step }));
         row.sort_by_key(|step| step.to);
         row
     }
@@ -310,6 +317,15 @@ impl Quickest {
             }
         }
     }
+}
+
+/// How many of those who set out from one place to the next have arrived: who move for any part of the time `limit`, come by the
+/// first after `from` and by the second after `to`, and between the two count as arrived by the share of the way behind them.
+fn arrived(from: u64, to: u64, limit: u64) -> f64 {
+    let (from, to, limit) = (from.min(limit) as f64, to as f64, limit as f64);
+    let end = to.min(limit);
+    let between = if to > from { (end - from) * (end - from) / (2.0 * (to - from)) } else { 0.0 };
+    (between + limit - end) / limit
 }
 
 /// How fast somebody may go at most, as a factor on the usual speeds, for a speed in kilometres an hour.
@@ -382,6 +398,29 @@ mod tests {
                     prop_assert_eq!(u64::from(step.length.millimetres()), times[step.to]);
                 }
             }
+        }
+
+        /// Whoever has a single way to go gets on by half a tick on average, however long the streets are; those who get on to
+        /// a state beyond the tick, which is no move, stay before it.
+        #[test]
+        fn nobody_is_held_up_by_a_long_street(times in vec(1..40_u64, 6..=6), limit in 1..40_u64) {
+            let moves: Vec<_> = times.iter().enumerate().map(|(at, &t)| (at, at + 1, t)).collect();
+            let all: u64 = times.iter().sum();
+            prop_assume!(limit <= all);
+            let row = &graph(7, &moves).within(limit).moves[0];
+            prop_assert!((row.iter().map(|step| step.share).sum::<f64>() - 1.0).abs() < 1e-4);
+            let mean: f64 = row.iter().map(|step| step.share * step.time as f64).sum();
+            // The last street that is begun within the tick; it is a move if it is the first.
+            let mut ends = times.iter().scan(0, |sum, &t| { *sum += t; Some(*sum) });
+            let (mut before, mut end) = (0, ends.next().unwrap());
+            while end < limit {
+                (before, end) = (end, ends.next().unwrap());
+            }
+            let lost = match before > 0 && end > limit {
+                true => ((limit - before) * (limit - before)) as f64 / (2 * limit) as f64,
+                false => 0.0,
+            };
+            prop_assert!((mean + lost - limit as f64 / 2.0).abs() < 1e-3, "{mean} {lost}");
         }
 
         /// No two states come nearer to each other by a way over the state off the map.

@@ -185,6 +185,22 @@ impl Streets {
         found
     }
 
+    /// Of both directions of the street at a place, the one in which somebody goes whose course is this, in degrees clockwise
+    /// from north. A street of one direction has no other.
+    #[must_use]
+    pub fn along(&self, place: &Nearby, course: f64) -> StateId {
+        let line = &self.lines[place.state.index()];
+        let Some(back) = line.back else { return place.state };
+        let after = line.along.partition_point(|&along| along <= place.offset);
+        let at = after.clamp(1, line.points.len() - 1);
+        let (east, north) = Plane::at(line.points[at - 1]).point(line.points[at]);
+        let course = course.to_radians();
+        match east * libm::sin(course) + north * libm::cos(course) < 0.0 {
+            true => StateId::new(back as usize),
+            false => place.state,
+        }
+    }
+
     /// Whether a position lies between the outermost points of the map.
     #[must_use]
     pub fn surround(&self, position: Coordinates) -> bool {

@@ -84,7 +84,7 @@ impl Ahead {
     /// The most for states times moves.
     pub(crate) const MOST_WORK: usize = 1_000_000_000;
     /// Up to so many for states times moves the table is made for comparisons that nobody asked for by name.
-    pub(crate) const QUICK_WORK: usize = 20_000_000;
+    pub(crate) const QUICK_WORK: usize = 100_000_000;
 
     /// How many moves are looked ahead. With the discount, what is beyond counts for 1.5 % of what is before.
     pub(crate) const ROUNDS: usize = 40;

@@ -70,6 +70,7 @@ mod measure;
 pub mod mechanism;
 mod model;
 mod nats;
+mod outcome;
 pub mod random;
 mod rational;
 mod remedy;
@@ -91,6 +92,7 @@ pub use mechanism::{
 };
 pub use model::{Model, Pair};
 pub use nats::Nats;
+pub use outcome::{LatticePoint, Outcome, Sight};
 pub use random::{ReleaseId, Secret, Source};
 pub use rational::Rational;
 pub use session::{Releaser, Session, Start};

@@ -12,7 +12,7 @@ use crate::ahead::{Ahead, Loss, TooLargeToLookAhead};
 use crate::chain::{Chain, ChainHash, Initial, StateId};
 use crate::distance::{
     CacheSize, Cells, CellsTooLarge, Directed, DistanceTable, Edges, Ground, GroundError, Metric,
-    Nearest, OnDemand, SearchedDirected, SearchedSymmetric, Symmetric,
+    Nearest, OnDemand, SearchedDirected, SearchedSymmetric, Symmetric, line,
 };
 use crate::measure::Measure;
 use crate::mechanism::Calibration;
@@ -303,10 +303,20 @@ impl Model {
     }
 
     fn searches_of(&self, incoming: Edges, cache_size: CacheSize) -> Arc<OnDemand> {
-        Arc::new(match self.ground.is_undirected() {
-            true => OnDemand::undirected(incoming, cache_size),
-            false => OnDemand::with_incoming(&self.chain, incoming, cache_size),
+        Arc::new(match (&self.ground, self.ground.is_undirected()) {
+            (Ground::Line, _) => {
+                let line = line(&self.chain).expect("it was checked");
+                OnDemand::of_lines(&self.chain, incoming, line)
+            }
+            (_, true) => OnDemand::undirected(incoming, cache_size),
+            (_, false) => OnDemand::with_incoming(&self.chain, incoming, cache_size),
         })
+    }
+
+    /// Whether every distance takes a search, so that only few can be asked for while somebody waits.
+    pub(crate) fn needs_searches(&self) -> bool {
+        self.require_tables().is_err()
+            && self.searches().is_none_or(|searches| !searches.is_quick())
     }
 
     /// The metric that distances are taken from.

@@ -19,7 +19,8 @@ use veilwalk::mechanism::{
 };
 use veilwalk::session::{FollowedWalk, Follower, PushError, Releaser};
 use veilwalk::{
-    Chain, Design, Mechanism, Model, Preset, Promise, Session, Source, Start, StateId, unwatched,
+    Chain, Design, Mechanism, Model, Outcome, Preset, Promise, Session, Source, Start, StateId,
+    unwatched,
 };
 
 fn made(model: &Arc<Model>, preset: Preset, promise: Promise) -> Mechanism {
@@ -138,7 +139,9 @@ fn drawn_sequences_agree_with_their_law() {
         let words = randomness.at(&walk, 0, None);
         let mut seen: BTreeMap<Vec<StateId>, u64> = BTreeMap::new();
         for _ in 0..draws {
-            *seen.entry(observe_once(&mechanism, &reals, words).unwrap()).or_default() += 1;
+            let drawn = observe_once(&mechanism, &reals, words).unwrap();
+            let drawn = drawn.iter().map(|outcome| outcome.state().unwrap()).collect();
+            *seen.entry(drawn).or_default() += 1;
         }
         for (path, log) in &law {
             let seen = seen.remove(path).unwrap_or(0);
@@ -337,11 +340,12 @@ fn walks_have_the_values_that_were_pinned() {
         let mut releaser =
             Releaser::new(Arc::new(mechanism), &Source::seeded(1), Start::Private).unwrap();
         let released = releaser.release("pinned", &reals).unwrap();
-        let text = |states: &[StateId]| {
-            let numbers: Vec<_> = states.iter().map(|s| s.index().to_string()).collect();
+        let text = |drawn: &[Outcome]| {
+            let numbers: Vec<_> = drawn.iter().map(|drawn| drawn.number().to_string()).collect();
             numbers.join(" ")
         };
-        found.push(format!("{} | {}", text(&released.states), text(&released.observed)));
+        let states = Outcome::all(&released.states);
+        found.push(format!("{} | {}", text(&states), text(&released.observed)));
     }
     if std::env::var_os("VEILWALK_PRINT_PINS").is_some() {
         found.iter().for_each(|pin| println!("    {pin:?},"));

@@ -23,7 +23,7 @@ use veilwalk::internal::guarantee::{Coverage, audited_loss};
 use veilwalk::internal::simulate::{RealWalks, Simulation, simulate};
 use veilwalk::mechanism::Calibration;
 use veilwalk::{
-    Distance, Mechanism, Model, Preset, Promise, Releaser, Source, Start, StateId, unwatched,
+    Distance, Mechanism, Model, Outcome, Preset, Promise, Releaser, Source, Start, unwatched,
 };
 
 const LARGEST: BuildOptions =
@@ -203,7 +203,7 @@ fn slow_inference_on_clicks() {
             let released = releaser.release(&number.to_string(), &real).unwrap();
             let observes = mechanism.observation().is_some();
             let states = released.states.to_vec();
-            (if observes { released.observed.to_vec() } else { states.clone() }, states)
+            (if observes { released.observed.to_vec() } else { Outcome::all(&states) }, states)
         };
         let inference = Inference::new(mechanism.clone(), Start::Private).unwrap();
         let mut space = InferenceSpace::default();
@@ -226,7 +226,7 @@ fn slow_inference_on_clicks() {
                 right.released_cost
             );
         }
-        let walks: Vec<Vec<StateId>> =
+        let walks: Vec<Vec<Outcome>> =
             (0..2000).map(|number| release(100 + number, 30).0).collect();
         let sample = [Sample { inference: &inference, walks: &walks }];
         let settings = EstimateSettings { most_rounds: 20, ..EstimateSettings::default() };

@@ -186,7 +186,7 @@ impl MechanismArgs {
                 let (chosen, tracked) = (self.observation.candidates(), self.observation.track());
                 agree(&shown, "--candidates", chosen.kind, CandidateKind::of(design.candidates))?;
                 let (weights, least_share) = match design.candidates {
-                    Candidates::Moves => (None, None),
+                    Candidates::Moves | Candidates::Plane => (None, None),
                     Candidates::States(weights) => (Some(weights), None),
                     Candidates::Believed(least_share) => (None, Some(least_share)),
                 };

@@ -224,6 +224,8 @@ impl Args {
             (None, Candidates::States(weights)) => {
                 format!("--mechanism tight --weights {weights}")
             }
+            // It has no choices of its own, so it has its name.
+            (None, Candidates::Plane) => format!("--mechanism {}", Preset::Plane),
             (None, Candidates::Moves) => choices(design),
         };
         if let Some(tracking) = member.tracking {
@@ -366,6 +368,7 @@ fn columns(design: Design, tracking: Option<Tracking>) -> [String; 3] {
         }
         Candidates::States(_) => ["all states".to_owned(), observed, dash()],
         Candidates::Believed(share) => [format!("believed from {share}"), observed, dash()],
+        Candidates::Plane => ["on a plane".to_owned(), observed, dash()],
     }
 }
 

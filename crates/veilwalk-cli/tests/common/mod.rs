@@ -3,6 +3,8 @@
 
 pub(crate) mod browser;
 pub(crate) mod released;
+#[cfg(unix)]
+pub(crate) mod running;
 
 use std::collections::BTreeMap;
 use std::fs;

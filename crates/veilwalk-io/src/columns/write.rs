@@ -16,7 +16,8 @@ use parquet::{
     arrow::ArrowWriter, basic::Compression, errors::ParquetError,
     file::properties::WriterProperties,
 };
-use veilwalk::{Chain, StateId};
+use veilwalk::mechanism::plane::Chart;
+use veilwalk::{Chain, Mechanism, Outcome, Sight, StateId};
 
 use super::{Columns, IntegerStates, StateColumn, WalkLists};
 use crate::own_columns::{OBSERVED, OwnColumns, STATE, STEP};
@@ -30,6 +31,32 @@ pub(crate) struct ColumnFormat {
     shape: Shape,
     own: OwnColumns,
     states: StateColumn,
+    /// Where observed points lie, which are texts whatever the type of the states is.
+    points: Option<Points>,
+}
+
+/// How observed points are written.
+#[derive(Debug)]
+struct Points {
+    chart: Chart,
+    /// The label of each state, for a first one that was not observed.
+    labels: Vec<Box<str>>,
+}
+
+impl Points {
+    fn of(mechanism: &Mechanism) -> Option<Self> {
+        let chain = mechanism.model().chain();
+        let labels = || chain.states().map(|state| chain.label(state).into());
+        mechanism.chart().map(|chart| Self { chart, labels: labels().collect() })
+    }
+
+    fn write(&self, observed: &[Outcome]) -> ArrayRef {
+        let text = |outcome: &Outcome| match outcome.sight() {
+            Sight::State(state) => self.labels[state.index()].to_string(),
+            Sight::Point(point) => self.chart.text(point),
+        };
+        Arc::new(observed.iter().map(|outcome| Some(text(outcome))).collect::<StringArray>())
+    }
 }
 
 /// What a batch of a release holds.
@@ -40,7 +67,7 @@ pub(crate) struct ColumnRows<'a> {
     pub(crate) steps: Option<Int64Array>,
     pub(crate) states: &'a [StateId],
     /// What was observed for each state, where the release has a column for it.
-    pub(crate) observed: Option<&'a [StateId]>,
+    pub(crate) observed: Option<&'a [Outcome]>,
     /// Where the states of each row begin and end, where a row is a walk.
     pub(crate) bounds: Option<Vec<usize>>,
     pub(crate) kept: Vec<ArrayRef>,
@@ -50,11 +77,12 @@ impl ColumnFormat {
     /// The format of a release. `input` is what is known of the input if that is columns too.
     pub(crate) fn new(
         output: WalkFormat,
-        chain: &Chain,
+        mechanism: &Mechanism,
         own: OwnColumns,
         kept: &[String],
         input: Option<&Columns>,
     ) -> Result<Self, ArrowError> {
+        let (chain, points) = (mechanism.model().chain(), Points::of(mechanism));
         let shape = input.map_or(Shape::Long, |columns| columns.shape);
         // A file of Arrow has one dictionary for a column, and parts of a release have one each.
         let settled = |kind: &DataType| match kind {
@@ -64,17 +92,19 @@ impl ColumnFormat {
         let name = input.map_or(DataType::Utf8, |columns| settled(columns.fields[0].data_type()));
         let real = input.map_or(&DataType::Utf8, |columns| columns.fields[1].data_type());
         let states = released_states(WalkLists::value_type(real).unwrap_or(real), chain)?;
-        let state = match shape {
-            Shape::Long => states.data_type().clone(),
-            Shape::Lists => list_of(states.data_type()),
+        let shaped = |kind: &DataType| match shape {
+            Shape::Long => kind.clone(),
+            Shape::Lists => list_of(kind),
         };
+        let state = shaped(states.data_type());
         let mut fields = vec![Field::new("trajectory", name, false)];
         if shape == Shape::Long {
             fields.push(Field::new(STEP, DataType::Int64, false));
         }
         fields.push(Field::new(STATE, state.clone(), false));
         if own == OwnColumns::Observations {
-            fields.push(Field::new(OBSERVED, state, false));
+            let observed = if points.is_some() { shaped(&DataType::Utf8) } else { state };
+            fields.push(Field::new(OBSERVED, observed, false));
         }
         for (place, column) in kept.iter().enumerate() {
             fields.push(match input {
@@ -85,7 +115,7 @@ impl ColumnFormat {
                 }
             });
         }
-        Ok(Self { schema: Arc::new(Schema::new(fields)), shape, own, states })
+        Ok(Self { schema: Arc::new(Schema::new(fields)), shape, own, states, points })
     }
 
     /// Whether a row is a state or a walk.
@@ -103,9 +133,17 @@ impl ColumnFormat {
         let ColumnRows { names, steps, states, observed, bounds, kept } = rows;
         let mut columns = vec![cast(&names, self.schema.field(0).data_type())?];
         columns.extend(steps.map(|steps| Arc::new(steps) as ArrayRef));
-        for states in [Some(states), observed].into_iter().flatten() {
-            let states =
-                self.states.write(states.iter().map(|state| state.index() as u32).collect())?;
+        let number = |state: StateId| state.index() as u32;
+        let mut written = vec![self.states.write(states.iter().copied().map(number).collect())?];
+        match (observed, &self.points) {
+            (None, _) => {}
+            (Some(observed), Some(points)) => written.push(points.write(observed)),
+            (Some(observed), None) => {
+                let states = observed.iter().filter_map(|outcome| outcome.state()).map(number);
+                written.push(self.states.write(states.collect())?);
+            }
+        }
+        for states in written {
             columns.push(match &bounds {
                 None => states,
                 Some(bounds) => {

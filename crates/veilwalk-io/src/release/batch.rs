@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 #[cfg(feature = "arrow")]
 use arrow_array::ArrayRef;
 use siphasher::sip128::{Hasher128, SipHasher13};
-use veilwalk::StateId;
+use veilwalk::{Outcome, StateId};
 
 use crate::read_error::Place;
 use crate::walks::Shape;
@@ -69,7 +69,7 @@ pub(super) struct Batch {
     /// The real states of all runs, one after another.
     pub(super) states: Vec<StateId>,
     /// After the release, what was observed for each of them, if anything was.
-    pub(super) observed: Vec<StateId>,
+    pub(super) observed: Vec<Outcome>,
     pub(super) kept: Kept,
     pub(super) shape: Shape,
     /// Rows that were left out.

@@ -36,13 +36,12 @@ impl Format {
         input: &InputLayout,
         output: &ReleaseOutput<W>,
     ) -> Result<Self, WriteError> {
-        let chain = release.mechanism.model().chain();
         let (kept, name) = (output.kept.len(), output.name.clone());
         let own = OwnColumns::of(&release.mechanism);
         own.check_kept(&name, &output.kept)?;
         if output.format.is_text() {
             let text = RowText::new(output.format, own, &output.kept);
-            let format = TextFormat::new(text, own, chain, kept);
+            let format = TextFormat::new(text, own, &release.mechanism, kept);
             return Ok(Self::Text { format, compression: output.compression, output: name });
         }
         #[cfg(not(feature = "arrow"))]
@@ -53,8 +52,9 @@ impl Format {
                 InputLayout::Text(_) => None,
                 InputLayout::Columns(columns) => Some(&**columns),
             };
-            let format = ColumnFormat::new(output.format, chain, own, &output.kept, columns)
-                .map_err(|error| arrow_error(&name, error))?;
+            let format =
+                ColumnFormat::new(output.format, &release.mechanism, own, &output.kept, columns)
+                    .map_err(|error| arrow_error(&name, error))?;
             Ok(Self::Columns { format, kept, output: name })
         }
     }

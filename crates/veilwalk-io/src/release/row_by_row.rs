@@ -383,14 +383,15 @@ impl<W: Write> RowByRow<'_, W> {
         let model = self.release.mechanism.model();
         // Before anything is written: a writer that is dropped still sends what it holds.
         model.check_unchanged()?;
-        let chain = model.chain();
+        let (chain, outcomes) = (model.chain(), self.release.mechanism.outcomes());
         for (row, (&state, kept)) in released.states.iter().zip(kept).enumerate() {
             let (step, label) = (first_step + row as u64, chain.label(state));
             let kept = kept.iter().map(String::as_str);
             match released.observed.get(row) {
                 None => self.writer.write_row(name, step, label, kept)?,
                 Some(&seen) => {
-                    self.writer.write_observed_row(name, step, label, chain.label(seen), kept)?;
+                    let seen = outcomes.text(seen);
+                    self.writer.write_observed_row(name, step, label, &seen, kept)?;
                 }
             }
         }

@@ -6,7 +6,9 @@
 
 #[cfg(feature = "arrow")]
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use veilwalk::Chain;
+use veilwalk::mechanism::Mechanism;
+use veilwalk::mechanism::plane::Chart;
+use veilwalk::{Outcome, Sight};
 
 use super::answer::Answer;
 use super::batch::{Batch, Kept};
@@ -25,11 +27,14 @@ pub(super) struct TextFormat {
     /// For each observed state, what follows the released one, up to the end of the row if nothing is
     /// kept; none where moves are drawn.
     observed: Vec<Box<[u8]>>,
+    /// Where observed points lie, which are written one by one.
+    chart: Option<Chart>,
     kept: usize,
 }
 
 impl TextFormat {
-    pub(super) fn new(text: RowText, own: OwnColumns, chain: &Chain, kept: usize) -> Self {
+    pub(super) fn new(text: RowText, own: OwnColumns, mechanism: &Mechanism, kept: usize) -> Self {
+        let (chain, chart) = (mechanism.model().chain(), mechanism.chart());
         let piece = |push: &dyn Fn(&mut Vec<u8>), ends_row: bool| {
             let mut piece = Vec::new();
             push(&mut piece);
@@ -44,7 +49,20 @@ impl TextFormat {
         let labels = || chain.states().map(|state| chain.label(state));
         let states = labels().map(state).collect();
         let observed = if moves { Vec::new() } else { labels().map(observed).collect() };
-        Self { states, observed, text, kept }
+        Self { states, observed, chart, text, kept }
+    }
+
+    fn push_observed(&self, out: &mut Vec<u8>, observed: Outcome) {
+        match (observed.sight(), self.chart) {
+            (Sight::State(state), _) => out.extend_from_slice(&self.observed[state.index()]),
+            (Sight::Point(point), chart) => {
+                let chart = chart.expect("points are drawn by a mechanism that has a chart");
+                self.text.push_observed(out, &chart.text(point));
+                if self.kept == 0 {
+                    self.text.push_rest(out, []);
+                }
+            }
+        }
     }
 
     /// What stands above the rows.
@@ -68,7 +86,7 @@ impl TextFormat {
                 out.extend_from_slice(digits.format(step).as_bytes());
                 out.extend_from_slice(&self.states[batch.states[row].index()]);
                 if let Some(observed) = batch.observed.get(row) {
-                    out.extend_from_slice(&self.observed[observed.index()]);
+                    self.push_observed(&mut out, *observed);
                 }
                 match &kept {
                     _ if self.kept == 0 => {}

@@ -117,6 +117,19 @@ pub enum VerifyError {
         /// The state.
         state: String,
     },
+    /// Something observed that is no place on the lattice.
+    #[error(
+        "{file}, {place}: {found:?} is not a place that `plane` observes: latitude and longitude in degrees, with nine \
+         decimals, as it writes them"
+    )]
+    NotAPlace {
+        /// The release.
+        file: String,
+        /// Where in it.
+        place: Place,
+        /// What was found.
+        found: String,
+    },
     /// A move that the chain does not have.
     #[error("{file}, {place}: the chain cannot move from {from:?} to {to:?}")]
     Impossible {

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use veilwalk::mechanism::{Candidates, Mechanism, Start};
 use veilwalk::session::{FollowedWalk, Follower};
-use veilwalk::{Chain, StateId};
+use veilwalk::{Chain, Outcome, Sight, StateId};
 
 use super::VerifyError;
-use super::rows::ReleasedRows;
+use super::rows::{ReleasedRows, read_outcome};
 use crate::own_columns::OwnColumns;
 use crate::read_error::Place;
 
@@ -39,7 +39,7 @@ pub(super) fn check_observed(
     let file = || release.display().to_string();
     let compare = Compare { file: file(), chain: mechanism.model().chain() };
     let mut read = ReleasedRows::open(release, OwnColumns::Observations)?;
-    let drawn = Drawn::by(mechanism);
+    let (drawn, outcomes) = (Drawn::by(mechanism), mechanism.outcomes());
     let mut walks: HashMap<String, Under> = HashMap::new();
     let (mut rows, mut made) = (0, Vec::new());
     while let Some(row) = read.next_row()? {
@@ -47,7 +47,7 @@ pub(super) fn check_observed(
         let place = row.place;
         let released = compare.state(place, row.state)?;
         let seen = row.observed.expect("the release has a column of observations");
-        let observed = compare.state(place, seen)?;
+        let observed = read_outcome(&outcomes, &compare.file, place, seen)?;
         if !walks.contains_key(row.trajectory) {
             let (followed, released) = (FollowedWalk::default(), VecDeque::new());
             let under = Under { followed, released, first_row: rows, steps: 0 };
@@ -58,7 +58,9 @@ pub(super) fn check_observed(
         walk.steps += 1;
         // A first state that was not observed stands in its place.
         let drawn_otherwise = walk.first_row == rows && start != Start::Private;
-        if !drawn_otherwise && !drawn.can_be(observed) {
+        let fits =
+            if drawn_otherwise { observed.state().is_some() } else { drawn.can_be(observed) };
+        if !fits {
             let found = seen.to_owned();
             return Err(VerifyError::NeverObserved { file: file(), place, found });
         }
@@ -82,8 +84,10 @@ pub(super) fn check_observed(
 pub(super) enum Drawn {
     /// Only these states, ascending.
     These(Vec<StateId>),
-    /// That depends on what was observed before.
+    /// States: which ones depends on what was observed before.
     Depends,
+    /// Points on a plane.
+    Points,
 }
 
 impl Drawn {
@@ -93,13 +97,17 @@ impl Drawn {
                 Self::These(mechanism.candidates(StateId::new(0)).into_owned())
             }
             Candidates::Moves | Candidates::Believed(_) => Self::Depends,
+            Candidates::Plane => Self::Points,
         }
     }
 
-    pub(super) fn can_be(&self, observed: StateId) -> bool {
-        match self {
-            Self::These(states) => states.binary_search(&observed).is_ok(),
-            Self::Depends => true,
+    pub(super) fn can_be(&self, observed: Outcome) -> bool {
+        match (self, observed.sight()) {
+            (Self::These(states), Sight::State(state)) => states.binary_search(&state).is_ok(),
+            (Self::Depends, Sight::State(_)) | (Self::Points, Sight::Point(_)) => true,
+            (Self::These(_) | Self::Depends, Sight::Point(_)) | (Self::Points, Sight::State(_)) => {
+                false
+            }
         }
     }
 }

@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use veilwalk::{Chain, StateId};
+use veilwalk::mechanism::plane::Outcomes;
+use veilwalk::{Chain, Outcome, StateId};
 
-use super::rows::ReleasedRows;
-use super::{Told, VerifyError};
+use super::rows::{ReleasedRows, read_outcome};
+use super::{Told, VerifyError, contradiction};
 use crate::manifest::Manifest;
 use crate::own_columns::OwnColumns;
 
@@ -18,6 +19,7 @@ use crate::own_columns::OwnColumns;
 pub struct ReleaseReader<'c> {
     manifest: Manifest,
     chain: &'c Chain,
+    outcomes: Outcomes<'c>,
     file: String,
     rows: ReleasedRows,
     /// How many states of each walk were read, and the number of the walk.
@@ -37,7 +39,7 @@ pub struct ReleasedState<'a> {
     /// The state.
     pub state: StateId,
     /// What was observed for it, where the mechanism observes.
-    pub observed: Option<StateId>,
+    pub observed: Option<Outcome>,
 }
 
 impl<'c> ReleaseReader<'c> {
@@ -53,13 +55,21 @@ impl<'c> ReleaseReader<'c> {
         let own = if design.observes() { OwnColumns::Observations } else { OwnColumns::Moves };
         let rows = ReleasedRows::open(release, own)?;
         let file = release.display().to_string();
-        Ok(Self { manifest, chain, file, rows, walks: HashMap::new() })
+        let outcomes = Outcomes::of(chain, design.candidates)
+            .map_err(|why| contradiction(release, &why.to_string()))?;
+        Ok(Self { manifest, chain, outcomes, file, rows, walks: HashMap::new() })
     }
 
     /// What the manifest says.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// How what was observed is written, and where it lies.
+    #[must_use]
+    pub fn outcomes(&self) -> &Outcomes<'c> {
+        &self.outcomes
     }
 
     /// Whether it says what was observed.
@@ -80,7 +90,8 @@ impl<'c> ReleaseReader<'c> {
             self.chain.state(label).ok_or(VerifyError::NotAState { file, place, state })
         };
         let found = state(row.state)?;
-        let observed = row.observed.map(state).transpose()?;
+        let observed = |text| read_outcome(&self.outcomes, &self.file, row.place, text);
+        let observed = row.observed.map(observed).transpose()?;
         let begun = self.walks.len();
         // A name is copied once for each walk, not for each state.
         if !self.walks.contains_key(row.trajectory) {

@@ -3,15 +3,16 @@
 //! The law is that of the mechanism in the manifest, made again. Inference from another law than the true one
 //! gives figures that look right and are not, so file and chain are checked against the manifest first.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use veilwalk::inference::InferenceError;
-use veilwalk::{Mechanism, Model, Start, StateId, Watch};
+use veilwalk::{Mechanism, Model, Outcome, Start, StateId, Watch};
 
 use super::observed::Drawn;
-use super::rows::ReleasedRows;
+use super::rows::{ReleasedRows, read_outcome};
 use super::{Told, VerifyError, block_length, contradiction};
 use crate::manifest::Manifest;
 use crate::own_columns::OwnColumns;
@@ -31,21 +32,21 @@ pub struct Released {
     /// Their released states.
     pub states: Vec<Vec<StateId>>,
     /// What was observed for them, if the mechanism observes.
-    observed: Vec<Vec<StateId>>,
+    observed: Vec<Vec<Outcome>>,
 }
 
 impl Released {
     /// What was drawn for each walk: what was observed, or else the released states themselves.
     #[must_use]
-    pub fn drawn(&self) -> &[Vec<StateId>] {
+    pub fn drawn(&self) -> Cow<'_, [Vec<Outcome>]> {
         match OwnColumns::of(&self.mechanism) {
-            OwnColumns::Moves => &self.states,
-            OwnColumns::Observations => &self.observed,
+            OwnColumns::Moves => self.states.iter().map(|walk| Outcome::all(walk)).collect(),
+            OwnColumns::Observations => Cow::Borrowed(&self.observed),
         }
     }
 }
 
-/// Reads a release and its manifest for inference. All walks are in memory afterwards, at 4 bytes a state (8 with
+/// Reads a release and its manifest for inference. All walks are in memory afterwards, at 4 bytes a state (12 with
 /// observations).
 ///
 /// # Errors
@@ -79,7 +80,7 @@ impl Released {
             let state = label.to_owned();
             chain.state(label).ok_or(VerifyError::NotAState { file: file.to_owned(), place, state })
         };
-        let drawn = Drawn::by(&self.mechanism);
+        let (drawn, outcomes) = (Drawn::by(&self.mechanism), self.mechanism.outcomes());
         let mut places: HashMap<String, usize> = HashMap::new();
         let mut rows = ReleasedRows::open(release, OwnColumns::of(&self.mechanism))?;
         while let Some(row) = rows.next_row()? {
@@ -97,10 +98,12 @@ impl Released {
             row.require_step(file, step as u64)?;
             self.states[walk].push(state(row.place, row.state)?);
             let Some(label) = row.observed else { continue };
-            let observed = state(row.place, label)?;
+            let observed = read_outcome(&outcomes, file, row.place, label)?;
             // A first state that was not observed stands in its place.
             let drawn_otherwise = step == 0 && self.start != Start::Private;
-            if !drawn_otherwise && !drawn.can_be(observed) {
+            let fits =
+                if drawn_otherwise { observed.state().is_some() } else { drawn.can_be(observed) };
+            if !fits {
                 let (file, place, found) = (file.to_owned(), row.place, label.to_owned());
                 return Err(VerifyError::NeverObserved { file, place, found });
             }

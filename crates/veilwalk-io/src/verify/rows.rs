@@ -6,6 +6,9 @@
 use std::io::Read;
 use std::path::Path;
 
+use veilwalk::Outcome;
+use veilwalk::mechanism::plane::Outcomes;
+
 use super::VerifyError;
 use crate::own_columns::{OBSERVED, OwnColumns, STEP};
 use crate::read_error::{Place, ReadErrorKind};
@@ -78,6 +81,22 @@ impl ReleasedRows {
         let (place, trajectory, state) = (row.place, row.trajectory, row.state);
         Ok(Some(ReleasedRow { place, trajectory, state, observed, step }))
     }
+}
+
+/// What a text in the column of observations stands for.
+pub(super) fn read_outcome(
+    outcomes: &Outcomes<'_>,
+    file: &str,
+    place: Place,
+    text: &str,
+) -> Result<Outcome, VerifyError> {
+    outcomes.read(text).ok_or_else(|| {
+        let (file, found) = (file.to_owned(), text.to_owned());
+        match outcomes.chart() {
+            Some(_) => VerifyError::NotAPlace { file, place, found },
+            None => VerifyError::NotAState { file, place, state: found },
+        }
+    })
 }
 
 impl ReleasedRow<'_> {

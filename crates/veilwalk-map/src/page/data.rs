@@ -119,18 +119,29 @@ impl Streets {
     }
 }
 
-/// The states that are named, in the order in which they were first.
+/// Something that a walk names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Spot {
+    State(StateId),
+    Point(Coordinates),
+}
+
+/// The spots that are named, in the order in which they were first.
 #[derive(Default)]
 struct Named {
-    numbers: HashMap<StateId, usize>,
-    states: Vec<StateId>,
+    numbers: HashMap<Spot, usize>,
+    spots: Vec<Spot>,
 }
 
 impl Named {
     fn number(&mut self, state: StateId) -> usize {
-        *self.numbers.entry(state).or_insert_with(|| {
-            self.states.push(state);
-            self.states.len() - 1
+        self.number_of(Spot::State(state))
+    }
+
+    fn number_of(&mut self, spot: Spot) -> usize {
+        *self.numbers.entry(spot).or_insert_with(|| {
+            self.spots.push(spot);
+            self.spots.len() - 1
         })
     }
 }
@@ -139,7 +150,8 @@ impl MapPage<'_> {
     /// Everything that is drawn, as text that may stand in a script.
     pub(super) fn data(&self) -> Result<String, PageError> {
         let paths = || self.walks.iter().flat_map(|walk| &walk.paths);
-        let states: usize = paths().map(|path| path.states.len()).sum();
+        let observed = || self.walks.iter().flat_map(|walk| walk.observed.iter().copied());
+        let states = paths().map(|path| path.states.len()).sum::<usize>() + observed().count();
         if states > Self::MOST_STATES {
             return Err(PageError::TooManyStates { states, most: Self::MOST_STATES });
         }
@@ -162,7 +174,7 @@ impl MapPage<'_> {
         let all = streets.lines.iter().flatten().copied();
         let all = all.chain(walked().filter_map(|&state| self.ground.point(state)));
         let visited = self.visits.iter().filter_map(|visit| self.ground.point(visit.state));
-        let extent = Extent::of(all.chain(visited));
+        let extent = Extent::of(all.chain(visited).chain(observed()));
         let origin = extent.map_or((0, 0), Extent::middle);
         let mut named = Named::default();
         let walks = self.walks(&mut named);
@@ -173,14 +185,22 @@ impl MapPage<'_> {
         list(&mut text, &streets.lines, |text, line| steps(text, line, origin));
         text.push_str(",\"states\":");
         let names = self.ground.chain().places().and_then(|places| places.names.as_ref());
-        list(&mut text, &named.states, |text, &state| {
+        list(&mut text, &named.spots, |text, &spot| {
+            let place = |at: Coordinates| {
+                let x = i64::from(at.longitude()) - i64::from(origin.1);
+                format!("{x},{}", i64::from(at.latitude()) - i64::from(origin.0))
+            };
+            let state = match spot {
+                Spot::State(state) => state,
+                Spot::Point(at) => {
+                    let _ = write!(text, "[{},0,{},\"\"]", place(at), word(&at.to_string()));
+                    return;
+                }
+            };
             let label = self.ground.chain().label(state);
             // A state that is off the map has no place.
-            let place = self.ground.point(state).map(|at| {
-                let x = i64::from(at.longitude()) - i64::from(origin.1);
-                (x, i64::from(at.latitude()) - i64::from(origin.0))
-            });
-            let place = place.map_or("null,null".to_owned(), |(x, y)| format!("{x},{y}"));
+            let place = self.ground.point(state).map(place);
+            let place = place.unwrap_or_else(|| "null,null".to_owned());
             // The street is counted from one; it is negative backwards and zero for none.
             let street = match streets.of[state.index()] {
                 None => 0,
@@ -224,6 +244,12 @@ impl MapPage<'_> {
                         text.push(']');
                     });
                 }
+            }
+            if !walk.observed.is_empty() {
+                let _ = write!(text, ",\"{}\":", Layer::Observed.name());
+                list(text, &walk.observed, |text, &at| {
+                    let _ = write!(text, "{}", named.number_of(Spot::Point(at)));
+                });
             }
             text.push('}');
         });
@@ -316,7 +342,7 @@ mod tests {
             path(Layer::Real, &["south", "east"]),
         ];
         let times = Some(Times { first: 5_000_000, every: 60_000_000 });
-        page.push(DrawnWalk { name: "<a>".to_owned(), times, paths });
+        page.push(DrawnWalk { name: "<a>".to_owned(), times, paths, observed: Vec::new() });
         let visit = |state, share, interval| Visit { state: StateId::new(state), share, interval };
         page.visits(vec![
             visit(2, 0.7, Some((0.6, 0.8))),
@@ -350,7 +376,8 @@ mod tests {
         let mut page = MapPage::new(&ground, "t");
         let labels = ["south", "north <b>", "away", "south", "south"];
         let path = Path { layer: Layer::Released, states: states(&chain, &labels) };
-        page.push(DrawnWalk { name: "a".to_owned(), times: None, paths: vec![path] });
+        let (name, paths, observed) = ("a".to_owned(), vec![path], Vec::new());
+        page.push(DrawnWalk { name, times: None, paths, observed });
         let found = data(&page);
         let of = |state: usize, what: usize| found["states"][state][what].clone();
         assert_eq!(found["walks"][0]["released"], json!([0, 1, 2, 0, 0]));

@@ -9,6 +9,7 @@ use std::fmt::Write;
 
 use thiserror::Error;
 use veilwalk::StateId;
+use veilwalk::chain::Coordinates;
 use veilwalk_report::{counted, escape, thousands};
 
 use crate::ground::Ground;
@@ -37,6 +38,8 @@ pub struct DrawnWalk {
     pub times: Option<Times>,
     /// The released walk, the real one, and so on.
     pub paths: Vec<Path>,
+    /// Where it was observed, where that is on points rather than states.
+    pub observed: Vec<Coordinates>,
 }
 
 /// One kind of a walk.
@@ -209,7 +212,8 @@ mod tests {
             paths.push(Path { layer: Layer::Real, states: walked });
         }
         let times = Some(Times { first: 0, every: 60_000_000 });
-        page.push(DrawnWalk { name: "a</script><b>".to_owned(), times, paths });
+        let (name, observed) = ("a</script><b>".to_owned(), Vec::new());
+        page.push(DrawnWalk { name, times, paths, observed });
         page.visits(vec![Visit { state: StateId::new(1), share: 0.5, interval: None }]);
         page.to_html().unwrap()
     }
@@ -244,7 +248,8 @@ mod tests {
         let mut page = MapPage::new(&ground, "much");
         let states = vec![StateId::new(0); MapPage::MOST_STATES + 1];
         let paths = vec![Path { layer: Layer::Released, states }];
-        page.push(DrawnWalk { name: "long".to_owned(), times: None, paths });
+        let (name, observed) = ("long".to_owned(), Vec::new());
+        page.push(DrawnWalk { name, times: None, paths, observed });
         let error = page.to_html().unwrap_err().to_string();
         assert!(error.contains("400,001 states in all") && error.contains("draw fewer"), "{error}");
     }

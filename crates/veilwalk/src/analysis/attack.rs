@@ -281,8 +281,10 @@ impl Attacker<'_> {
         };
         let released = walker.release(self.inference.start(), real, words);
         let observes = self.inference.mechanism().observation().is_some();
-        let drawn = if observes { &released.observed } else { &released.states };
-        let posterior = self.inference.posterior(drawn, space);
+        let posterior = match observes {
+            true => self.inference.posterior(&released.observed, space),
+            false => self.inference.posterior(&released.states, space),
+        };
         let posterior = posterior.expect("the mechanism has just released it");
         self.judge(real, &released.states, &posterior)
     }

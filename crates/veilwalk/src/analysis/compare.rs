@@ -412,6 +412,10 @@ fn remark(preset: Preset, basis: Basis) -> Option<&'static str> {
         (Preset::Believed, _) => Some(
             "believed answers them by states believed from a share of 0.1; veilwalk tune tries other shares",
         ),
+        (Preset::Plane, _) => Some(
+            "plane answers them by points on the earth, in straight-line metres: planar Laplace noise, and a \
+             feasible walk made of it",
+        ),
         _ => None,
     }
 }

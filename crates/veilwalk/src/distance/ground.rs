@@ -89,7 +89,7 @@ pub enum GroundError {
     /// Too many states for a table.
     #[error(
         "{metric}: these distances are kept in a table, which is for up to {most} states, and the chain has \
-         {states}; distances along the streets are searched for where there are more",
+         {states}; distances along the streets are searched for where there are more, and straight lines computed",
         metric = Remedy::Metric,
         most = DistanceTable::MOST_STATES
     )]
@@ -175,7 +175,6 @@ impl Ground {
         match self {
             Self::Nats => Ok(()),
             Self::Street => lengths(chain).map(drop),
-            Self::Line if !fits_table => Err(GroundError::TooLarge { states }),
             Self::Line => line(chain).map(drop),
             Self::Table(_) if !fits_table => Err(GroundError::TooLarge { states }),
             Self::Table(table) if table.states() != states => {
@@ -191,9 +190,9 @@ impl Ground {
         !matches!(self, Self::Nats)
     }
 
-    /// Whether it can be searched for, rather than be kept in a table.
+    /// Whether it can be searched for or computed, rather than be kept in a table.
     pub(crate) const fn can_be_searched(&self) -> bool {
-        matches!(self, Self::Nats | Self::Street)
+        matches!(self, Self::Nats | Self::Street | Self::Line)
     }
 
     /// All distances, on a chain that passed [`Ground::check`].
@@ -243,7 +242,8 @@ fn lengths(chain: &Chain) -> Result<&[crate::chain::Length], GroundError> {
     lengths.ok_or(GroundError::NoLengths)
 }
 
-fn line(chain: &Chain) -> Result<Line, GroundError> {
+/// Where the states of a chain are in space.
+pub(crate) fn line(chain: &Chain) -> Result<Line, GroundError> {
     let coordinates = chain.places().and_then(|places| places.coordinates.as_deref());
     let coordinates = coordinates.ok_or(GroundError::NoCoordinates)?;
     let label = |state: usize| chain.label(StateId::new(state)).to_owned();

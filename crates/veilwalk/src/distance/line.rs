@@ -30,12 +30,20 @@ use crate::nats::Nats;
 
 /// Where states are in space, in whole micrometres.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
+    earth: Earth,
     points: Vec<[i64; 3]>,
 }
 
+/// The earth, made smaller by this factor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Earth {
+    scale: f64,
+}
+
 /// Two places that are too near each other.
-pub(super) struct TooClose(pub(super) usize, pub(super) usize);
+#[derive(Debug)]
+pub(crate) struct TooClose(pub(super) usize, pub(super) usize);
 
 /// The axes of WGS 84: the larger one in micrometres, and the square of the eccentricity.
 const EQUATOR: f64 = 6_378_137e6;
@@ -48,8 +56,9 @@ const FAR: f64 = 10_000_000.0;
 const NEAR: f64 = 3_000.0;
 
 impl Line {
-    pub(super) fn new(coordinates: &[Coordinates]) -> Result<Self, TooClose> {
-        let whole: Vec<[i64; 3]> = coordinates.iter().map(|&place| point(place, 1.0)).collect();
+    pub(crate) fn new(coordinates: &[Coordinates]) -> Result<Self, TooClose> {
+        let earth = Earth::scaled(1.0);
+        let whole: Vec<[i64; 3]> = coordinates.iter().map(|&place| earth.point(place)).collect();
         let closest = closest(&whole, coordinates);
         if let Some((apart, one, other)) = closest
             && apart < NEAR
@@ -58,11 +67,21 @@ impl Line {
         }
         // The points are each off by one micrometre at most.
         let least = closest.map_or(FAR, |(apart, ..)| apart.min(FAR) - 3.0) / 1000.0;
-        let scale = 1.0 - 1.01 / least;
-        Ok(Self { points: coordinates.iter().map(|&place| point(place, scale)).collect() })
+        let earth = Earth::scaled(1.0 - 1.01 / least);
+        Ok(Self { earth, points: coordinates.iter().map(|&place| earth.point(place)).collect() })
     }
 
-    pub(super) fn between(&self, one: usize, other: usize) -> Nats {
+    /// The earth that distances are taken on.
+    pub(crate) fn earth(&self) -> Earth {
+        self.earth
+    }
+
+    /// Where states are.
+    pub(crate) fn points(&self) -> &[[i64; 3]] {
+        &self.points
+    }
+
+    pub(crate) fn between(&self, one: usize, other: usize) -> Nats {
         rounded_up(square(self.points[one], self.points[other]))
     }
 
@@ -76,17 +95,49 @@ impl Line {
     }
 }
 
-/// A place in space, on an earth of this size, to the nearest micrometre.
-fn point(place: Coordinates, scale: f64) -> [i64; 3] {
-    let radians = |units: i32| {
-        f64::from(units) / f64::from(Coordinates::PER_DEGREE) * (std::f64::consts::PI / 180.0)
-    };
-    let (north, east) = (radians(place.latitude()), radians(place.longitude()));
-    let (sine, cosine) = (libm::sin(north), libm::cos(north));
-    let normal = scale * EQUATOR / (1.0 - ECCENTRICITY * sine * sine).sqrt();
-    let around = normal * cosine;
-    let along = normal * (1.0 - ECCENTRICITY) * sine;
-    [around * libm::cos(east), around * libm::sin(east), along].map(|axis| axis.round() as i64)
+impl Earth {
+    /// The earth, made smaller by this factor.
+    pub(crate) fn scaled(scale: f64) -> Self {
+        Self { scale }
+    }
+
+    /// A place in space, to the nearest micrometre.
+    fn point(self, place: Coordinates) -> [i64; 3] {
+        let radians = |units: i32| {
+            f64::from(units) / f64::from(Coordinates::PER_DEGREE) * (std::f64::consts::PI / 180.0)
+        };
+        let (north, east) = (radians(place.latitude()), radians(place.longitude()));
+        self.place(north, east).map(|axis| axis.round() as i64)
+    }
+
+    /// A place in space, in micrometres, by its latitude and longitude in radians.
+    pub(crate) fn place(self, north: f64, east: f64) -> [f64; 3] {
+        let (sine, cosine) = (libm::sin(north), libm::cos(north));
+        let normal = self.scale * EQUATOR / (1.0 - ECCENTRICITY * sine * sine).sqrt();
+        let around = normal * cosine;
+        let along = normal * (1.0 - ECCENTRICITY) * sine;
+        [around * libm::cos(east), around * libm::sin(east), along]
+    }
+
+    /// Latitude and longitude, in radians, of the place on the surface that lies above or below a point in this
+    /// direction: of two the one farther up. The nearest thing to one, if there is none.
+    pub(crate) fn surface_along(self, from: [f64; 3], up: [f64; 3]) -> (f64, f64) {
+        // With the third axis stretched, the earth is a ball.
+        let stretch = 1.0 / (1.0 - ECCENTRICITY).sqrt();
+        let round = |[x, y, z]: [f64; 3]| [x, y, z * stretch];
+        let (p, u) = (round(from), round(up));
+        let product = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+        let radius = self.scale * EQUATOR;
+        // |p + t·u|² = radius², with numbers of about the size of one.
+        let (p, square) = (p.map(|axis| axis / radius), product(u, u));
+        let half = product(p, u);
+        let rest = product(p, p) - 1.0;
+        let root = (half * half - square * rest).max(0.0).sqrt();
+        let t = (root - half) / square * radius;
+        let [x, y, z]: [f64; 3] = std::array::from_fn(|axis| from[axis] + t * up[axis]);
+        let around = (x * x + y * y).sqrt();
+        (libm::atan2(z, (1.0 - ECCENTRICITY) * around), libm::atan2(y, x))
+    }
 }
 
 fn square(one: [i64; 3], other: [i64; 3]) -> u128 {

@@ -11,6 +11,7 @@
 //! candidates, one real state), so that an answer may come from a table or from a search.
 
 mod cells;
+mod computed;
 mod dense;
 mod edges;
 mod full_search;
@@ -24,7 +25,9 @@ mod table;
 
 pub use cells::{Cells, CellsTooLarge, Nearest};
 pub use edges::Edges;
+pub(crate) use ground::line;
 pub use ground::{Ground, GroundError};
+pub(crate) use line::{Earth, Line};
 pub use metric::{Directed, Hamming, Metric, Symmetric};
 pub use on_demand::{CacheSize, OnDemand, SearchedDirected, SearchedSymmetric};
 pub use own::{NotAMetric, OwnDistances};

@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rayon::prelude::*;
 
 use super::Edges;
+use super::computed::Computed;
+use super::line::Line;
 use super::metric::Metric;
 use super::resumable_search::ResumableSearch;
 use crate::chain::{Chain, StateId};
@@ -44,6 +46,8 @@ pub struct OnDemand {
     cache_size: CacheSize,
     /// The caches that no thread is using. Each thread takes one for a step and puts it back.
     idle: Mutex<Vec<Cache>>,
+    /// Straight lines need no search: they are computed.
+    lines: Option<Computed>,
 }
 
 /// `d(y, x)` by searching backward from the real state.
@@ -76,12 +80,25 @@ impl OnDemand {
     /// The same with the chain's incoming transitions turned around already.
     pub(crate) fn with_incoming(chain: &Chain, incoming: Edges, cache_size: CacheSize) -> Self {
         let outgoing = Edges::outgoing(chain);
-        Self { incoming, outgoing, cache_size, idle: Mutex::default() }
+        Self { incoming, outgoing, cache_size, idle: Mutex::default(), lines: None }
+    }
+
+    /// Straight lines between the states of a chain.
+    pub(crate) fn of_lines(chain: &Chain, incoming: Edges, line: Line) -> Self {
+        let lines = Some(Computed::new(line));
+        Self { lines, ..Self::with_incoming(chain, incoming, CacheSize::default()) }
+    }
+
+    /// Whether an answer takes no search.
+    #[must_use]
+    pub fn is_quick(&self) -> bool {
+        self.lines.is_some()
     }
 
     /// The same on a graph without directions.
     pub(crate) fn undirected(edges: Edges, cache_size: CacheSize) -> Self {
-        Self { outgoing: edges.clone(), incoming: edges, cache_size, idle: Mutex::default() }
+        let (outgoing, idle) = (edges.clone(), Mutex::default());
+        Self { outgoing, incoming: edges, cache_size, idle, lines: None }
     }
 
     /// The chain's transitions turned around.
@@ -96,6 +113,9 @@ impl OnDemand {
 
     /// Writes `d(y, x)` for each candidate `y`.
     pub fn fill_directed(&self, candidates: &[StateId], real: StateId, out: &mut [Nats]) {
+        if let Some(lines) = &self.lines {
+            return fill(lines, candidates, real, out);
+        }
         self.with_cache(real, |around| {
             for (slot, &y) in out.iter_mut().zip(candidates) {
                 *slot = around.to.distance(&self.incoming, y);
@@ -105,6 +125,9 @@ impl OnDemand {
 
     /// Writes `max(d(y, x), d(x, y))` for each candidate `y`.
     pub fn fill_symmetric(&self, candidates: &[StateId], real: StateId, out: &mut [Nats]) {
+        if let Some(lines) = &self.lines {
+            return fill(lines, candidates, real, out);
+        }
         self.with_cache(real, |around| {
             for (slot, &y) in out.iter_mut().zip(candidates) {
                 let to = around.to.distance(&self.incoming, y);
@@ -125,6 +148,9 @@ impl OnDemand {
     /// order.
     #[must_use]
     pub fn within(&self, x: StateId, reach: Nats) -> Vec<(StateId, Nats)> {
+        if let Some(lines) = &self.lines {
+            return lines.within(x, reach);
+        }
         let mut around = Around::default();
         around.restart(x);
         self.within_of(&mut around, reach).collect()
@@ -144,6 +170,9 @@ impl OnDemand {
     /// How many other states are within `reach` of each of these.
     #[must_use]
     pub fn count_within(&self, states: std::ops::Range<usize>, reach: Nats) -> Vec<usize> {
+        if let Some(lines) = &self.lines {
+            return lines.count_within(states, reach);
+        }
         let count = |around: &mut Around, x: usize| {
             around.restart(StateId::new(x));
             match reach {
@@ -159,6 +188,10 @@ impl OnDemand {
     /// first. `None` on a chain of one state.
     #[must_use]
     pub fn nearest(&self, states: std::ops::Range<usize>) -> Option<Vec<(Nats, StateId)>> {
+        if let Some(lines) = &self.lines {
+            let nearest = |x: usize| lines.nearest_of(StateId::new(x));
+            return states.into_par_iter().map(nearest).collect();
+        }
         let nearest = |around: &mut Around, x: usize| self.nearest_of(around, x, Nats::MAX);
         states.into_par_iter().map_init(Around::default, nearest).collect()
     }
@@ -167,6 +200,9 @@ impl OnDemand {
     /// `None` for a chain of one state.
     #[must_use]
     pub fn closest_pair(&self) -> Option<(StateId, StateId, Nats)> {
+        if let Some(lines) = &self.lines {
+            return lines.closest_pair();
+        }
         // Whatever is farther than the best so far needs no look, whoever found that.
         let best = AtomicU32::new(u32::MAX);
         (0..self.incoming.states())
@@ -231,6 +267,12 @@ impl OnDemand {
         let mut cache = self.idle().pop().unwrap_or_default();
         cache.around(real, self.cache_size, work);
         self.idle().push(cache);
+    }
+}
+
+fn fill(lines: &Computed, candidates: &[StateId], real: StateId, out: &mut [Nats]) {
+    for (slot, &y) in out.iter_mut().zip(candidates) {
+        *slot = lines.between(y, real);
     }
 }
 

@@ -22,15 +22,16 @@ use serde::Serialize;
 use super::confidence::{Coin, Count};
 use super::loss::{Losses, pair_loss};
 use crate::chain::{Chain, StateId};
-use crate::mechanism::{Mechanism, Unit, Workspace};
+use crate::mechanism::{Mechanism, Observation, Unit, Workspace};
+use crate::outcome::Outcome;
 use crate::random::Words;
 use crate::rounding::{divide_up, shown_up};
 use crate::watch::{Stage, Stopped, Watch, report_share};
 
 /// Something that takes steps.
 pub trait Sampler {
-    /// The released state that follows `previous` when the real state is `real`.
-    fn sample(&mut self, previous: StateId, real: StateId) -> StateId;
+    /// What is drawn after `previous` when the real state is `real`: a released state, or an observation.
+    fn sample(&mut self, previous: StateId, real: StateId) -> Outcome;
 }
 
 /// The steps of a [`Mechanism`], as it takes them in a release.
@@ -49,8 +50,8 @@ impl<'a, W: Words> StepSampler<'a, W> {
 }
 
 impl<W: Words> Sampler for StepSampler<'_, W> {
-    fn sample(&mut self, previous: StateId, real: StateId) -> StateId {
-        self.mechanism.step(previous, real, &mut self.words, &mut self.workspace)
+    fn sample(&mut self, previous: StateId, real: StateId) -> Outcome {
+        self.mechanism.draw(previous, real, &mut self.words, &mut self.workspace)
     }
 }
 
@@ -253,6 +254,9 @@ pub fn audit(
     watch: Watch<'_>,
 ) -> Result<AuditReport, Stopped> {
     assert!(plan.draws > 0, "an audit draws at least once");
+    if let Some(plane) = mechanism.observation().and_then(Observation::plane) {
+        return super::audit_of_plane::audit(mechanism, plane, sampler, plan, watch);
+    }
     let counts = sample(mechanism, sampler, plan, watch)?;
     let chain = mechanism.model().chain();
     let outcomes: usize = counts.keys().map(|(z, _)| mechanism.candidates(*z).len()).sum();
@@ -296,6 +300,19 @@ pub fn audit(
         }
     }
     let losses = estimate_losses(mechanism, plan, &counts);
+    Ok(report_of(plan, counts.len(), outcomes, too_rare_to_notice, tolerated, findings, losses))
+}
+
+/// What an audit found, from what was wrong with frequencies and from the losses.
+pub(super) fn report_of(
+    plan: &AuditPlan,
+    sampled: usize,
+    outcomes: usize,
+    too_rare_to_notice: usize,
+    tolerated: f64,
+    mut findings: Vec<(f64, Finding)>,
+    losses: Vec<LossEstimate>,
+) -> AuditReport {
     for estimate in losses.iter().filter(|estimate| estimate.at_least > estimate.claim) {
         let LossEstimate { previous, real, other, at_least, claim, .. } = estimate.clone();
         let finding = Finding::LossAboveClaim { previous, real, other, at_least, claim };
@@ -307,17 +324,17 @@ pub fn audit(
         true if too_rare_to_notice == outcomes => Verdict::Inconclusive,
         true => Verdict::Passed,
     };
-    Ok(AuditReport {
+    AuditReport {
         verdict,
-        draws: plan.draws.saturating_mul(counts.len() as u64),
-        sampled: counts.len(),
+        draws: plan.draws.saturating_mul(sampled as u64),
+        sampled,
         outcomes,
         too_rare_to_notice,
         noticed_from: -(-tolerated / plan.draws as f64).exp_m1(),
         false_alarms: AuditPlan::FALSE_ALARMS,
         findings: findings.into_iter().map(|(_, finding)| finding).collect(),
         losses,
-    })
+    }
 }
 
 /// How often each state came up, for each last and real state.
@@ -345,7 +362,8 @@ fn sample(
                 let share = draw as f64 / plan.draws as f64;
                 report_share(watch, Stage::Audit, (round as f64 + share) / total)?;
             }
-            seen[sampler.sample(*z, *x).index().min(states)] += 1;
+            let place = sampler.sample(*z, *x).state().map_or(states, |state| state.index());
+            seen[place.min(states)] += 1;
         }
     }
     report_share(watch, Stage::Audit, 1.0)?;
@@ -394,7 +412,7 @@ fn estimate_losses(mechanism: &Mechanism, plan: &AuditPlan, counts: &Counts) -> 
 /// What the loss of a pair may be at most: by the promise for every pair that it covers, by the
 /// kernel for others. A pair that fits k times into the radius, or into the number of
 /// substitutions, may lose ε/k, since walks may differ by it k times.
-fn claim(mechanism: &Mechanism, real: StateId, other: StateId) -> f64 {
+pub(super) fn claim(mechanism: &Mechanism, real: StateId, other: StateId) -> f64 {
     let exact = || pair_loss(mechanism, real, other).loss;
     let Some(promise) = mechanism.promise() else { return exact() };
     let epsilon = promise.epsilon.value().as_f64();
@@ -412,7 +430,7 @@ fn claim(mechanism: &Mechanism, real: StateId, other: StateId) -> f64 {
     }
 }
 
-fn label(chain: &Chain, state: StateId) -> String {
+pub(super) fn label(chain: &Chain, state: StateId) -> String {
     chain.label(state).to_owned()
 }
 

@@ -25,7 +25,7 @@ use super::paths::{LossGraph, bound_all};
 use super::running_loss::{Entry, Tally, per_nat};
 use crate::chain::StateId;
 use crate::distance::Ground;
-use crate::mechanism::{Mechanism, Unit};
+use crate::mechanism::{Mechanism, Observation, Unit};
 use crate::nats::Nats;
 use crate::rational::Rational;
 use crate::rounding::{add_up, log_kernel_error};
@@ -129,6 +129,10 @@ pub struct PairLoss {
 #[must_use]
 pub fn pair_loss(mechanism: &Mechanism, x: StateId, other: StateId) -> PairLoss {
     let first = StateId::new(0);
+    if let Some(plane) = mechanism.observation().and_then(Observation::plane) {
+        // It is attained at the point of either state.
+        return PairLoss { loss: plane.pair_loss(x, other), previous: first, outcome: x };
+    }
     let outcome = mechanism.candidates(first)[0];
     let mut worst = PairLoss { loss: 0.0, previous: first, outcome };
     let mut widest = 0;

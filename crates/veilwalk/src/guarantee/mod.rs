@@ -17,6 +17,7 @@
 //! ([`rounding`](crate::rounding) has the error analysis).
 
 pub(crate) mod audit;
+mod audit_of_plane;
 pub(crate) mod block;
 mod block_losses;
 pub mod calibrate;

@@ -38,7 +38,7 @@ impl Observed {
         let (weights, believed_from) = match candidates {
             Candidates::States(weights) => (Some(weights), None),
             Candidates::Believed(least) => (None, Some(least.to_string())),
-            Candidates::Moves => (None, None),
+            Candidates::Moves | Candidates::Plane => (None, None),
         };
         let eta = mechanism.scale(StateId::new(0)).eta();
         Some(Self {
@@ -58,12 +58,17 @@ impl Observed {
 impl fmt::Display for Observed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let drawn = match &self.believed_from {
+            _ if self.candidates == CandidateKind::Plane.name() => {
+                "where it lies, with noise: at a place on\nthe earth, by planar Laplace noise that is drawn exactly. The \
+                 column has latitude and longitude in degrees."
+                    .to_owned()
+            }
             Some(least) => format!(
-                "among the states that are believed possible.\nThose are at least {least} times as likely as \
+                "a state is drawn among the states that are believed possible.\nThose are at least {least} times as likely as \
                  the likeliest."
             ),
             None => format!(
-                "among all states.\n{}",
+                "a state is drawn among all states.\n{}",
                 match self.weights_found {
                     Some("solved") => {
                         "Their weights are tight: they add up to the same for every real state, so that nothing \
@@ -89,7 +94,7 @@ impl fmt::Display for Observed {
         write!(
             f,
             "What is released are observations\n\
-             Every real state, the first one too, is observed: a state is drawn {drawn}\n\
+             Every real state, the first one too, is observed: {drawn}\n\
              The scale is {scale:.6}. The released walk is made of the observations, {when}, and takes\n\
              moves of the chain only. A release has both, in the columns `state` and `observed`, and the promise\n\
              covers both.",

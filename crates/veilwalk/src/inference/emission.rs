@@ -13,6 +13,7 @@ use crate::chain::StateId;
 use crate::mechanism::{
     KernelWorkspace, Mechanism, Observation, ObservationSpace, Predicted, Start,
 };
+use crate::outcome::{Outcome, Sight};
 
 /// The emission of a mechanism and a start.
 pub(super) struct Emission {
@@ -70,27 +71,46 @@ impl Emission {
     }
 
     /// Whether the mechanism can have drawn these states.
-    pub(super) fn check(&self, drawn: &[StateId]) -> Result<(), UnlikelyRelease> {
+    pub(super) fn check(&self, drawn: &[Outcome]) -> Result<(), UnlikelyRelease> {
         let chain = self.mechanism.model().chain();
         if drawn.is_empty() {
             return Err(UnlikelyRelease::Empty);
         }
-        for (step, &state) in drawn.iter().enumerate() {
-            if state.index() >= chain.len() {
-                return Err(UnlikelyRelease::NoSuchState { step });
+        let plane = self.mechanism.observation().and_then(Observation::plane);
+        let first = match self.start {
+            Start::Private => None,
+            Start::Initial | Start::First | Start::At(_) => drawn[0].state(),
+        };
+        for (step, outcome) in drawn.iter().enumerate() {
+            match outcome.sight() {
+                Sight::State(state) if state.index() >= chain.len() => {
+                    return Err(UnlikelyRelease::NoSuchState { step });
+                }
+                // On a plane only a first state that is not observed is a state.
+                Sight::State(_) if plane.is_some() && (step > 0 || first.is_none()) => {
+                    return Err(UnlikelyRelease::NotAPoint { step });
+                }
+                Sight::Point(_) if plane.is_none() => {
+                    return Err(UnlikelyRelease::NoSuchState { step });
+                }
+                _ => {}
             }
         }
+        if self.start != Start::Private && first.is_none() {
+            return Err(UnlikelyRelease::Start);
+        }
         if let Start::At(start) = self.start
-            && drawn[0] != start
+            && first != Some(start)
         {
             return Err(UnlikelyRelease::Start);
         }
         if self.mechanism.observation().is_none() {
+            let moves: Vec<StateId> = drawn.iter().filter_map(|drawn| drawn.state()).collect();
             let drawn_first = matches!(self.start, Start::Private | Start::Initial);
-            if drawn_first && chain.initial().probability(drawn[0]) <= 0.0 {
+            if drawn_first && chain.initial().probability(moves[0]) <= 0.0 {
                 return Err(UnlikelyRelease::Start);
             }
-            let impossible = drawn.windows(2).position(|pair| !chain.allows(pair[0], pair[1]));
+            let impossible = moves.windows(2).position(|pair| !chain.allows(pair[0], pair[1]));
             if let Some(step) = impossible {
                 return Err(UnlikelyRelease::Move { step: step + 1 });
             }
@@ -108,34 +128,34 @@ impl Emission {
     /// real states.
     pub(super) fn fill(
         &self,
-        drawn: &[StateId],
+        drawn: &[Outcome],
         step: usize,
         reals: &[StateId],
         space: &mut EmissionSpace,
         out: &mut Vec<f64>,
     ) {
-        if step == 0 && self.fill_first(drawn[0], reals, space, out) {
-            return;
+        let state = |step: usize| drawn[step].state().expect("it was checked");
+        let observed_first = self.start == Start::Private && self.mechanism.observation().is_some();
+        if step == 0 && !observed_first {
+            return self.fill_first(state(0), reals, space, out);
         }
         match self.mechanism.observation() {
             Some(observation) => self.fill_observed(observation, drawn[step], reals, space, out),
-            None => self.fill_moved(drawn[step - 1], drawn[step], reals, space, out),
+            None => self.fill_moved(state(step - 1), state(step), reals, space, out),
         }
     }
 
-    /// The first step, unless it is observed like every other.
+    /// The first step, where it is not observed like every other.
     fn fill_first(
         &self,
         first: StateId,
         reals: &[StateId],
         space: &mut EmissionSpace,
         out: &mut Vec<f64>,
-    ) -> bool {
+    ) {
         out.clear();
-        let observes = self.mechanism.observation().is_some();
         let mut ignored = Vec::new();
         match self.start {
-            Start::Private if observes => return false,
             Start::Private => {
                 let start = self.mechanism.private_start().expect("it was checked");
                 start.fill_log_laws(first, reals, out);
@@ -156,13 +176,12 @@ impl Emission {
                 }
             }
         }
-        true
     }
 
     fn fill_observed(
         &self,
         observation: &Observation,
-        observed: StateId,
+        observed: Outcome,
         reals: &[StateId],
         space: &mut EmissionSpace,
         out: &mut Vec<f64>,

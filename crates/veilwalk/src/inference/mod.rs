@@ -120,6 +120,12 @@ pub enum UnlikelyRelease {
         /// The step, from zero.
         step: usize,
     },
+    /// A state where the mechanism draws points.
+    #[error("step {step} is a state, and the mechanism observes points of a plane")]
+    NotAPoint {
+        /// The step, from zero.
+        step: usize,
+    },
     /// It starts where no release does.
     #[error("the walk starts at a state where no release starts")]
     Start,
@@ -141,7 +147,7 @@ impl Inference {
     /// without a table of distances.
     pub fn new(mechanism: Arc<Mechanism>, start: Start) -> Result<Self, InferenceError> {
         let (law, states) = (Law::of(mechanism.model().chain()), mechanism.model().chain().len());
-        let searches = mechanism.model().require_tables().is_err();
+        let searches = mechanism.model().needs_searches();
         let starts = law.initial().iter().filter(|&&mass| mass > 0.0).count();
         if searches && start != Start::First && starts > Mechanism::MOST_BELIEVED_STARTS {
             return Err(NoPrivateStart::WideBelief { states: starts }.into());
@@ -213,9 +219,9 @@ impl Inference {
 
     /// How many states are kept after a step at most.
     fn most_states(&self) -> usize {
-        match self.mechanism().model().require_tables() {
-            Ok(()) => usize::MAX,
-            Err(_) => Tracker::MOST_SEARCHED,
+        match self.mechanism().model().needs_searches() {
+            true => Tracker::MOST_SEARCHED,
+            false => usize::MAX,
         }
     }
 }

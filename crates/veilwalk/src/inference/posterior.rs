@@ -6,6 +6,7 @@ use super::{Inference, UnlikelyRelease};
 use crate::belief::{Belief, BeliefSpace, Explained, Moves, Seen, largest, smooth};
 use crate::chain::StateId;
 use crate::mechanism::Start;
+use crate::outcome::Outcome;
 
 /// Working space, for any number of walks one after the other.
 #[derive(Debug, Default)]
@@ -104,13 +105,14 @@ impl Inference {
     /// # Errors
     ///
     /// If the mechanism cannot have drawn these states.
-    pub fn posterior(
+    pub fn posterior<D: Copy + Into<Outcome>>(
         &self,
-        drawn: &[StateId],
+        drawn: &[D],
         space: &mut InferenceSpace,
     ) -> Result<Posterior, UnlikelyRelease> {
-        self.emission.check(drawn)?;
-        let mut filtered = self.filter(&self.law, drawn, space);
+        let drawn = Outcome::all(drawn);
+        self.emission.check(&drawn)?;
+        let mut filtered = self.filter(&self.law, &drawn, space);
         smooth(&self.law, &mut filtered.seen, &mut space.beliefs, |_, _, _| ());
         let Filtered { seen, log_likelihood, dropped, surprises } = filtered;
         let steps = seen.into_iter().map(Marginal).collect();
@@ -121,14 +123,14 @@ impl Inference {
     pub(super) fn filter(
         &self,
         law: &Law,
-        drawn: &[StateId],
+        drawn: &[Outcome],
         space: &mut InferenceSpace,
     ) -> Filtered {
         let InferenceSpace { emission, beliefs, logs } = space;
         let mut out = Filtered { seen: Vec::with_capacity(drawn.len()), ..Filtered::default() };
         let mut belief = match self.emission.start() {
             // Disclosed: whatever the law says of first states.
-            Start::First => Belief::at(drawn[0]),
+            Start::First => Belief::at(drawn[0].state().expect("it was checked")),
             Start::Private | Start::Initial | Start::At(_) => law.first_belief(),
         };
         self.emission.begin(emission);

@@ -23,6 +23,7 @@ use crate::chain::StateId;
 use crate::distance::Metric;
 use crate::mechanism::{Start, UnknownName, named};
 use crate::nats::Nats;
+use crate::outcome::Outcome;
 
 /// What a refined walk is to be good at. (All steps are looked at together, so there is no looking ahead.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -89,17 +90,18 @@ impl Inference {
     /// # Panics
     ///
     /// If there are not as many released states as drawn ones.
-    pub fn refine_with_lag(
+    pub fn refine_with_lag<D: Copy + Into<Outcome>>(
         &self,
-        drawn: &[StateId],
+        drawn: &[D],
         released: &[StateId],
         lag: usize,
         aim: RefineAim,
         space: &mut InferenceSpace,
     ) -> Result<Refined, UnlikelyRelease> {
-        self.emission.check(drawn)?;
+        let drawn = Outcome::all(drawn);
+        self.emission.check(&drawn)?;
         assert_eq!(drawn.len(), released.len(), "something drawn for each released state");
-        let filtered = self.filter(&self.law, drawn, space);
+        let filtered = self.filter(&self.law, &drawn, space);
         let mut costs = Costs::new(self, aim);
         let mut out = Refined {
             states: Vec::with_capacity(drawn.len()),

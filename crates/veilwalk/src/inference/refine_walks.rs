@@ -7,6 +7,7 @@ use super::posterior::{InferenceSpace, Posterior};
 use super::refine::{RefineAim, Refined};
 use super::{Inference, UnlikelyRelease};
 use crate::chain::StateId;
+use crate::outcome::Outcome;
 use crate::watch::{Counter, Stage, Stopped, Watch};
 
 /// How walks are refined.
@@ -58,9 +59,9 @@ impl Inference {
     /// # Panics
     ///
     /// If there are not as many lists of released states.
-    pub fn refine_walks(
+    pub fn refine_walks<D: Copy + Into<Outcome> + Sync>(
         &self,
-        drawn: &[Vec<StateId>],
+        drawn: &[Vec<D>],
         released: &[Vec<StateId>],
         settings: RefineSettings,
         watch: Watch<'_>,
@@ -68,7 +69,7 @@ impl Inference {
         assert_eq!(drawn.len(), released.len(), "what was drawn for each walk");
         let done = Counter::new(watch, Stage::Inference, drawn.iter().map(Vec::len).sum());
         let one = |space: &mut InferenceSpace,
-                   (walk, (drawn, released)): (usize, (&Vec<_>, &Vec<_>))| {
+                   (walk, (drawn, released)): (usize, (&Vec<D>, &Vec<_>))| {
             done.add(0)?;
             let refined = self.refine_one(drawn, released, settings, space);
             let refined = refined.map_err(|why| RefineError::Walk { walk, why })?;
@@ -79,9 +80,9 @@ impl Inference {
         walks.map_init(InferenceSpace::default, one).collect()
     }
 
-    fn refine_one(
+    fn refine_one<D: Copy + Into<Outcome>>(
         &self,
-        drawn: &[StateId],
+        drawn: &[D],
         released: &[StateId],
         settings: RefineSettings,
         space: &mut InferenceSpace,

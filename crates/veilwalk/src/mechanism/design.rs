@@ -126,6 +126,8 @@ pub enum Candidates {
     States(StateWeights),
     /// The states that the public belief holds possible: an observation too.
     Believed(LeastShare),
+    /// The points of a lattice on the earth, in straight-line metres: an observation too.
+    Plane,
 }
 
 /// The kinds of candidates.
@@ -137,6 +139,8 @@ pub enum CandidateKind {
     States,
     /// The states that the belief holds possible.
     Believed,
+    /// The points of a lattice.
+    Plane,
 }
 
 impl CandidateKind {
@@ -147,6 +151,7 @@ impl CandidateKind {
             Candidates::Moves => Self::Moves,
             Candidates::States(_) => Self::States,
             Candidates::Believed(_) => Self::Believed,
+            Candidates::Plane => Self::Plane,
         }
     }
 }
@@ -182,7 +187,7 @@ impl Design {
     pub const fn cells(self) -> Option<Nearest> {
         match self.candidates {
             Candidates::Moves => self.distance.nearest(),
-            Candidates::States(_) | Candidates::Believed(_) => None,
+            Candidates::States(_) | Candidates::Believed(_) | Candidates::Plane => None,
         }
     }
 }
@@ -199,6 +204,7 @@ impl Design {
 /// | `cell` | cell | exponential | 0 | calibrated, up to ε / ρ or ε / b |
 /// | `tight` | what the promise counts, over all states | exponential | weights | ε / ρ or ε / b, but for rounding |
 /// | `believed` | cell, over believed states | exponential | 0 | ε / 2ρ or ε / b |
+/// | `plane` | straight-line metres, over a lattice | exponential | 0 | ε / ρ, but for rounding |
 ///
 /// The first four are the mechanisms of Benvenuti and Hale and, second, of Chen et al. as they
 /// restate it. ρ is the radius, b the number of substitutions, D_max the largest distance.
@@ -222,11 +228,26 @@ pub enum Preset {
     Tight,
     /// Observations among the states that the belief holds possible.
     Believed,
+    /// Observations on a plane: planar Laplace noise, drawn exactly.
+    Plane,
 }
 
 impl Preset {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
+        Self::Paper,
+        Self::Chen,
+        Self::ExponentialHamming,
+        Self::Exponential,
+        Self::Sharp,
+        Self::Cell,
+        Self::Tight,
+        Self::Believed,
+        Self::Plane,
+    ];
+
+    /// Those that draw states, which work on every chain.
+    pub const OF_STATES: [Self; 8] = [
         Self::Paper,
         Self::Chen,
         Self::ExponentialHamming,
@@ -260,11 +281,12 @@ impl Preset {
             }
             Self::Sharp => (Symmetric, PermuteAndFlip, ChainWeight::HALF),
             Self::Cell | Self::Believed => (Cell, Exponential, ChainWeight::ZERO),
-            Self::Tight => (Symmetric, Exponential, ChainWeight::ZERO),
+            Self::Tight | Self::Plane => (Symmetric, Exponential, ChainWeight::ZERO),
         };
         let candidates = match self {
             Self::Tight => Candidates::States(StateWeights::Tight),
             Self::Believed => Candidates::Believed(LeastShare::TENTH),
+            Self::Plane => Candidates::Plane,
             _ => Candidates::Moves,
         };
         Design { distance, rule, chain_weight, candidates }
@@ -358,11 +380,13 @@ named!(Preset, "mechanism",
     Cell => "cell",
     Tight => "tight",
     Believed => "believed",
+    Plane => "plane",
 );
 named!(CandidateKind, "kind of candidates",
     Moves => "moves",
     States => "states",
     Believed => "believed",
+    Plane => "plane",
 );
 named!(StateWeights, "kind of weights",
     Tight => "tight",
@@ -380,6 +404,7 @@ impl fmt::Display for Design {
             Candidates::Believed(least) => {
                 write!(f, "{distance} distance, states believed from a share of {least}")
             }
+            Candidates::Plane => f.write_str("points on a plane"),
         }
     }
 }

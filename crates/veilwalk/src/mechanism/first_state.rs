@@ -241,7 +241,7 @@ impl Mechanism {
     /// Where distances are searched for, a belief about very many states cannot be followed.
     fn refuse_wide_beliefs(&self) -> Result<(), NoPrivateStart> {
         let chain = self.model.chain();
-        if self.model.require_tables().is_ok() {
+        if !self.model.needs_searches() {
             return Ok(());
         }
         let initial = chain.initial();

@@ -38,6 +38,7 @@ pub mod first_state;
 mod log_total;
 pub mod observation;
 pub mod permute_and_flip;
+pub mod plane;
 pub(crate) mod promise;
 pub mod response;
 pub mod scale;
@@ -54,6 +55,7 @@ pub use design::{
 };
 pub use first_state::{NoPrivateStart, Start};
 pub use observation::{Observation, WeightsFound};
+pub use plane::PlaneError;
 pub use promise::{ChainWeight, Epsilon, ParameterError, Promise, Radius, Unit};
 pub use scale::{CostScale, ScaleError};
 pub use tracking::{TrackAim, Tracking};
@@ -62,7 +64,7 @@ pub(crate) use believed::Predicted;
 pub(crate) use design::named;
 pub(crate) use log_total::exp_minus;
 pub(crate) use observation::ObservationSpace;
-pub(crate) use response::Allowance;
+pub(crate) use response::{Allowance, LogRow};
 pub(crate) use step::Workspace;
 
 use cell::CellScale;

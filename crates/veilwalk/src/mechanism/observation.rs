@@ -8,8 +8,8 @@
 //! # Privacy
 //!
 //! Only the observation looks at the real state. Given the observations before it, its law is a
-//! [response](super::response) over all states, or one among [believed](super::believed) candidates, and
-//! either loses at most `λ·m(x, x')` when `x` is replaced by `x'`, with `λ·m` what the promise allows. The
+//! [response](super::response) over all states, one among [believed](super::believed) candidates, or a point
+//! on a [plane](super::plane), and each loses at most `λ·m(x, x')` when `x` is replaced by `x'`, with `λ·m` what the promise allows. The
 //! probability of a whole sequence of observations is a product of such laws, so the losses add up to at
 //! most ε for adjacent walks. What is computed from observations and public things alone, the belief and
 //! the released walk, loses nothing more. ∎
@@ -26,8 +26,9 @@ use std::sync::Arc;
 
 use super::believed::{Believed, BelievedSpace, Predicted};
 use super::first_state::FirstState;
+use super::plane::Plane;
 use super::response::tight::{self, Found};
-use super::response::{Allowance, Response};
+use super::response::{Allowance, LogRow, Response};
 use super::step::Scale;
 use super::tracking::Tracking;
 use super::{
@@ -38,6 +39,7 @@ use crate::ahead::Ahead;
 use crate::chain::StateId;
 use crate::distance::Hamming;
 use crate::model::Model;
+use crate::outcome::Outcome;
 use crate::random::Words;
 use crate::rounding::below;
 use crate::watch::Watch;
@@ -53,6 +55,7 @@ pub struct Observation {
 pub(crate) enum Drawn {
     All(Arc<Response>, WeightsFound),
     Believed(Arc<Believed>),
+    Plane(Arc<Plane>),
 }
 
 /// How the weights of all states were found.
@@ -94,21 +97,30 @@ impl Observation {
         self.tracking
     }
 
-    /// How the weights of the states were found; none among believed candidates.
+    /// How the weights of the states were found; none where states have no weights.
     #[must_use]
     pub fn weights_found(&self) -> Option<WeightsFound> {
         match &self.drawn {
             Drawn::All(_, found) => Some(*found),
-            Drawn::Believed(_) => None,
+            Drawn::Believed(_) | Drawn::Plane(_) => None,
         }
     }
 
-    /// At least the loss of replacing `x` by `other`, whatever was observed before. Over all states it is the
-    /// loss itself; among believed candidates what is proven of it, for every belief.
+    /// What draws points on a plane, if it does.
+    pub(crate) fn plane(&self) -> Option<&Plane> {
+        match &self.drawn {
+            Drawn::Plane(plane) => Some(plane),
+            Drawn::All(..) | Drawn::Believed(_) => None,
+        }
+    }
+
+    /// At least the loss of replacing `x` by `other`, whatever was observed before. Over all states and on a plane it
+    /// is the loss itself; among believed candidates what is proven of it, for every belief.
     pub(crate) fn loss_at_most(&self, model: &Model, x: StateId, other: StateId) -> f64 {
         match &self.drawn {
             Drawn::All(response, _) => response.pair_loss(x, other),
             Drawn::Believed(believed) => believed.loss_at_most(model, x, other),
+            Drawn::Plane(plane) => plane.pair_loss(x, other),
         }
     }
 
@@ -119,10 +131,13 @@ impl Observation {
         real: StateId,
         words: &mut impl Words,
         space: &mut ObservationSpace,
-    ) -> StateId {
+    ) -> Outcome {
         match &self.drawn {
-            Drawn::All(response, _) => response.draw(real, words),
-            Drawn::Believed(believed) => believed.draw(predicted, real, words, &mut space.believed),
+            Drawn::All(response, _) => response.draw(real, words).into(),
+            Drawn::Believed(believed) => {
+                believed.draw(predicted, real, words, &mut space.believed).into()
+            }
+            Drawn::Plane(plane) => Outcome::of_point(plane.draw(real, words)),
         }
     }
 
@@ -131,16 +146,32 @@ impl Observation {
     pub(crate) fn fill_log_likelihoods(
         &self,
         predicted: Predicted<'_>,
-        observed: StateId,
+        observed: Outcome,
         reals: &[StateId],
         space: &mut ObservationSpace,
         out: &mut Vec<f64>,
     ) {
-        match &self.drawn {
-            Drawn::All(response, _) => response.fill_log_likelihoods(observed, reals, out),
-            Drawn::Believed(believed) => {
-                believed.fill_log_likelihoods(predicted, observed, reals, &mut space.believed, out);
+        match (&self.drawn, observed.state()) {
+            (Drawn::Plane(plane), _) => plane.fill_log_likelihoods(observed, reals, out),
+            (Drawn::All(response, _), Some(state)) => {
+                response.fill_log_likelihoods(state, reals, out);
             }
+            (Drawn::Believed(believed), Some(state)) => {
+                believed.fill_log_likelihoods(predicted, state, reals, &mut space.believed, out);
+            }
+            // No state is observed as a point.
+            (Drawn::All(..) | Drawn::Believed(_), None) => {
+                out.clear();
+                out.resize(reals.len(), f64::NEG_INFINITY);
+            }
+        }
+    }
+
+    /// The same for all real states at once, where what is drawn does not depend on what is believed.
+    pub(crate) fn log_row(&self, observed: Outcome) -> Option<LogRow<'_>> {
+        match &self.drawn {
+            Drawn::All(response, _) => response.log_row(observed.state()?),
+            Drawn::Believed(_) | Drawn::Plane(_) => None,
         }
     }
 
@@ -149,7 +180,8 @@ impl Observation {
         matches!(self.drawn, Drawn::Believed(_))
     }
 
-    /// Every observation that can be drawn, with the logarithm of its probability.
+    /// Every observation that can be drawn, with the logarithm of its probability. None on a plane, where there is no
+    /// end of them.
     pub(crate) fn log_kernel(
         &self,
         predicted: Predicted<'_>,
@@ -162,6 +194,7 @@ impl Observation {
                 (response.candidates().to_vec(), costs)
             }
             Drawn::Believed(believed) => believed.candidates_and_costs(predicted, real),
+            Drawn::Plane(_) => return Vec::new(),
         };
         let mut logs = vec![0.0; costs.len()];
         log_kernel_of(Rule::Exponential, &costs, self.scale(), &mut logs);
@@ -181,6 +214,7 @@ impl Observation {
                     hasher.update(&part.to_le_bytes());
                 }
             }
+            Drawn::Plane(plane) => plane.hash_into(hasher),
         }
     }
 
@@ -188,6 +222,7 @@ impl Observation {
         match &self.drawn {
             Drawn::All(response, _) => response.scale(),
             Drawn::Believed(believed) => believed.scale(),
+            Drawn::Plane(plane) => plane.scale(),
         }
     }
 }
@@ -243,6 +278,7 @@ impl Mechanism {
                 let (response, found) = asked.response(weights, watch)?;
                 Drawn::All(Arc::new(response), found)
             }
+            Candidates::Plane => Drawn::Plane(Arc::new(Plane::new(&model, allowance, too_small)?)),
         };
         let observation = Observation { drawn, tracking: Tracking::default() };
         let scales = Scales::Uniform(Scale::new(observation.scale()));
@@ -261,7 +297,7 @@ impl Mechanism {
     }
 
     /// The states that can be drawn after `previous` was: the moves from it; all states with a weight; or
-    /// those that are believed if the real state was `previous` for sure.
+    /// those that are believed if the real state was `previous` for sure. None where points on a plane are drawn.
     #[must_use]
     pub fn candidates(&self, previous: StateId) -> Cow<'_, [StateId]> {
         match self.observation().map(|observation| &observation.drawn) {
@@ -270,6 +306,7 @@ impl Mechanism {
             Some(Drawn::Believed(believed)) => {
                 believed.candidates_and_costs(self.predicted_after(previous), previous).0.into()
             }
+            Some(Drawn::Plane(_)) => Cow::Borrowed(&[]),
         }
     }
 
@@ -277,8 +314,8 @@ impl Mechanism {
     /// depend on the last state.
     pub(crate) fn last_states(&self) -> impl ExactSizeIterator<Item = StateId> + use<> {
         let kinds = match self.observation().map(|observation| &observation.drawn) {
-            Some(Drawn::All(..)) => 1,
-            _ => self.model.chain().len(),
+            Some(Drawn::All(..) | Drawn::Plane(_)) => 1,
+            None | Some(Drawn::Believed(_)) => self.model.chain().len(),
         };
         (0..kinds).map(StateId::new)
     }
@@ -301,6 +338,7 @@ impl Mechanism {
             Drawn::Believed(believed) => {
                 *out = believed.candidates_and_costs(self.predicted_after(previous), real).1;
             }
+            Drawn::Plane(_) => out.clear(),
         }
     }
 

@@ -31,6 +31,7 @@
 use thiserror::Error;
 
 use super::design::{Design, Distance, Rule};
+use super::plane::PlaneError;
 use super::promise::{ChainWeight, Promise, Unit};
 use crate::distance::CellsTooLarge;
 use crate::measure::Measure;
@@ -85,6 +86,9 @@ pub enum ScaleError {
         /// What was asked for.
         promise: Promise,
     },
+    /// There is no plane for it.
+    #[error(transparent)]
+    Plane(#[from] PlaneError),
     /// The tables that cells need would not fit.
     #[error(transparent)]
     CellsTooLarge(#[from] CellsTooLarge),

@@ -7,6 +7,7 @@ use super::observation::ObservationSpace;
 use super::{CostScale, Mechanism, Rule, exponential};
 use crate::chain::StateId;
 use crate::nats::Nats;
+use crate::outcome::Outcome;
 use crate::random::{AllFlips, ExpCoin, Words};
 
 /// Working space for steps and blocks, so that most of it is allocated once.
@@ -38,6 +39,10 @@ impl Mechanism {
     ///
     /// Exact: the probability of each outcome is that of the rule on real numbers. After the first
     /// few steps, no memory is allocated.
+    ///
+    /// # Panics
+    ///
+    /// If what is drawn are points on a plane: [`Mechanism::draw`] gives those.
     #[inline]
     pub fn step(
         &self,
@@ -46,9 +51,9 @@ impl Mechanism {
         words: &mut impl Words,
         workspace: &mut Workspace,
     ) -> StateId {
-        if let Some(observation) = self.observation() {
-            let predicted = self.predicted_after(previous);
-            return observation.draw(predicted, real, words, &mut workspace.observation);
+        if self.observation().is_some() {
+            let drawn = self.draw(previous, real, words, workspace).state();
+            return drawn.expect("points on a plane are not states");
         }
         let scale = self.scale_after(previous);
         let least = self.fill_costs(previous, real, scale.cost, workspace);
@@ -58,6 +63,23 @@ impl Mechanism {
             Rule::Exponential => exponential::select(costs, least, &scale.coin, halvings, words),
         };
         self.model.chain().successors(previous)[taken]
+    }
+
+    /// Draws what is drawn for one real state after `previous`: the released state, or an observation.
+    pub fn draw(
+        &self,
+        previous: StateId,
+        real: StateId,
+        words: &mut impl Words,
+        workspace: &mut Workspace,
+    ) -> Outcome {
+        match self.observation() {
+            Some(observation) => {
+                let predicted = self.predicted_after(previous);
+                observation.draw(predicted, real, words, &mut workspace.observation)
+            }
+            None => self.step(previous, real, words, workspace).into(),
+        }
     }
 
     /// Puts the costs of all candidates into the workspace, and gives the smallest.

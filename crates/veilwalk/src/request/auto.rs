@@ -6,9 +6,10 @@
 //!
 //! # The rule
 //!
-//! - *Members.* One state at a time: `cell` where its tables fit, else `sharp`; the same with a chain weight
-//!   of 1, beyond [`MOST_FOR_SECOND_CELLS`] states `sharp` with it; `tight`; and `believed` from shares of
-//!   0.02, 0.1 and 0.3. With a lag, or where something is asked for that only observations have, those that
+//! - *Members.* One state at a time: `cell` where its tables fit (within a radius that is not in nats, on up to
+//!   [`MOST_FOR_CELLS_IN_METRES`] states), else `sharp`; the same with a chain weight
+//!   of 1, beyond [`MOST_FOR_SECOND_CELLS`] states `sharp` with it; `tight`; for straight-line metres `plane`; and
+//!   `believed` from shares of 0.02, 0.1 and 0.3. With a lag, or where something is asked for that only observations have, those that
 //!   observe. In blocks: the choices of `sharp` with chain weights of ½, 1, 2 and 0, and for replaced states
 //!   the hamming distance as well. What was asked for is never changed: whoever names a distance, a rule or
 //!   a chain weight for one state at a time gets the first member with it.
@@ -16,7 +17,7 @@
 //!   start that was asked for.
 //! - *Figure.* For replaced states the share of wrong states; within a radius the mean distance in nats.
 //!   Walks that are made of observations are made for that figure.
-//! - *Looking ahead.* The best of those that observe makes the walks once more of the same observations, with
+//! - *Looking ahead.* The best of those that observe, or the only one, makes the walks once more of the same observations, with
 //!   answers that look ahead, where the table for that is there soon and nobody named an aim. It replaces the one
 //!   without where it is better by more than two standard errors of the difference.
 //! - *Choice.* The best mean. Another member than the first has to be better by more than two standard
@@ -43,7 +44,8 @@ use super::{Base, CandidateChoice, Made, Request, RequestError};
 use crate::ahead::Ahead;
 use crate::analysis::{Origin, OwnWalks};
 use crate::chain::{Chain, StateId};
-use crate::distance::Cells;
+use crate::distance::{Cells, Ground};
+use crate::measure::Measure;
 use crate::mechanism::{
     BlockLength, CandidateKind, ChainWeight, Distance, LeastShare, Mechanism, Preset, Rule, Start,
     TrackAim, Tracking, Unit,
@@ -67,6 +69,8 @@ const SEED: u64 = 1;
 
 /// Above this many states a linear program for the weights of `tight` would take too long.
 const MOST_FOR_A_PROGRAM: usize = 150;
+/// Above this many states the scales of cells within a radius that is not in nats take too long.
+const MOST_FOR_CELLS_IN_METRES: usize = 256;
 /// Above this many states the cells of a second member would take too long.
 const MOST_FOR_SECOND_CELLS: usize = 1024;
 /// Above this many states the cells of `believed`, made anew for every step, take too long.
@@ -77,7 +81,8 @@ const MOST_FOR_A_SYSTEM: usize = 4096;
 impl Request {
     /// The members that `auto` compares, the first one being what it takes where nothing can be compared.
     /// Only those that draw moves come first. None if nothing is left to choose.
-    fn members(&self, chain: &Chain) -> Vec<Self> {
+    fn members(&self, model: &Model) -> Vec<Self> {
+        let chain = model.chain();
         if self.base != Base::Auto {
             return Vec::new();
         }
@@ -86,18 +91,18 @@ impl Request {
         }
         let says = self.distance.is_some() || self.rule.is_some() || self.chain_weight.is_some();
         match (self.asks_for_observations(), says) {
-            (true, _) => self.members_that_observe(chain),
+            (true, _) => self.members_that_observe(model),
             (false, true) => Vec::new(),
             (false, false) => {
                 let mut members = self.members_that_move(chain);
-                members.extend(self.members_that_observe(chain));
+                members.extend(self.members_that_observe(model));
                 members
             }
         }
     }
 
     fn members_that_move(&self, chain: &Chain) -> Vec<Self> {
-        let cells = Cells::affordable(chain).is_ok();
+        let cells = Cells::affordable(chain).is_ok() && self.has_quick_cells(chain);
         let named = |preset| Self { base: Base::Preset(preset), ..*self };
         let first = named(if cells { Preset::Cell } else { Preset::Sharp });
         let second = if cells && chain.len() <= MOST_FOR_SECOND_CELLS {
@@ -109,7 +114,8 @@ impl Request {
         vec![first, Self { chain_weight: weight, ..second }]
     }
 
-    fn members_that_observe(&self, chain: &Chain) -> Vec<Self> {
+    fn members_that_observe(&self, model: &Model) -> Vec<Self> {
+        let chain = model.chain();
         let mut track = self.track;
         track.aim.get_or_insert(match self.promise.unit {
             Unit::Radius(_) => TrackAim::Distance,
@@ -118,13 +124,18 @@ impl Request {
         let asked = self.candidates;
         let mut members = Vec::new();
         let believes = asked.kind == Some(CandidateKind::Believed) || asked.least_share.is_some();
-        if !believes && self.affords_tight(chain) {
+        let on_plane = asked.kind == Some(CandidateKind::Plane);
+        if !believes && !on_plane && self.affords_tight(chain) {
             members.push(Self { base: Base::Preset(Preset::Tight), track, ..*self });
+        }
+        let lines = *model.ground() == Ground::Line && matches!(self.promise.unit, Unit::Radius(_));
+        if lines && !believes && (on_plane || asked.kind.is_none()) && asked.weights.is_none() {
+            members.push(Self { base: Base::Preset(Preset::Plane), track, ..*self });
         }
         let few = chain.len() <= MOST_FOR_BELIEVED_CELLS
             || matches!(self.promise.unit, Unit::Substitutions(_));
-        if (few || believes) && asked.kind != Some(CandidateKind::States) && asked.weights.is_none()
-        {
+        let states = asked.kind == Some(CandidateKind::States) || asked.weights.is_some();
+        if (few || believes) && !states && !on_plane {
             let shares = match asked.least_share {
                 Some(share) => vec![share],
                 None => [(1, 10), (3, 10), (1, 50)].into_iter().filter_map(share).collect(),
@@ -137,6 +148,18 @@ impl Request {
             }));
         }
         members
+    }
+
+    /// Whether the scales of cells are calibrated soon. Metres are hardly ever so far apart that the bound of cells settles
+    /// a pair, so nearly all pairs are compared outcome by outcome.
+    fn has_quick_cells(&self, chain: &Chain) -> bool {
+        let in_nats = self.promise.unit.measure().is_none_or(|measure| measure == Measure::Nats);
+        in_nats || chain.len() <= MOST_FOR_CELLS_IN_METRES
+    }
+
+    /// Whether it is worth asking how well it does if its answers look ahead.
+    fn may_look_ahead(&self, chain: &Chain) -> bool {
+        self.block.is_none() && self.asks_for_observations() && Ahead::is_quick(chain)
     }
 
     /// Whether the weights of `tight` are found soon, whichever way.
@@ -154,7 +177,7 @@ impl Request {
     fn step(&self, chain: &Chain) -> usize {
         let (states, transitions) = (chain.len(), chain.transitions());
         match (self.base, self.promise.unit) {
-            (Base::Preset(Preset::Tight), _) => transitions + 30 * states,
+            (Base::Preset(Preset::Tight | Preset::Plane), _) => transitions + 30 * states,
             (Base::Preset(Preset::Believed), Unit::Substitutions(_)) => transitions + 200 * states,
             (Base::Preset(Preset::Believed), Unit::Radius(_)) => {
                 transitions.saturating_add(2 * states.saturating_mul(states))
@@ -204,9 +227,12 @@ pub(super) fn chosen(
     model: &Arc<Model>,
     watch: Watch<'_>,
 ) -> Result<Option<Made>, RequestError> {
-    let members = request.members(model.chain());
+    let members = request.members(model);
     let count = affordable_walks(model.chain(), &members);
-    if members.len() < 2 || count < FEWEST_WALKS || model.require_tables().is_err() {
+    // One that observes is still compared with itself looking ahead.
+    let alone = members.first().is_some_and(|only| !only.may_look_ahead(model.chain()));
+    let nothing = members.is_empty() || members.len() == 1 && alone;
+    if nothing || count < FEWEST_WALKS || model.require_tables().is_err() {
         return Ok(None);
     }
     let mut made = Vec::with_capacity(members.len());

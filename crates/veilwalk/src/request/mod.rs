@@ -150,12 +150,13 @@ impl CandidateChoice {
             (CandidateKind::Believed, _) => {
                 Candidates::Believed(self.least_share.unwrap_or(LeastShare::TENTH))
             }
+            (CandidateKind::Plane, _) => Candidates::Plane,
         };
         match (self.weights, self.least_share, kind) {
-            (Some(_), _, CandidateKind::Moves | CandidateKind::Believed) => {
+            (Some(_), _, CandidateKind::Moves | CandidateKind::Believed | CandidateKind::Plane) => {
                 Err(RequestError::WeightsWithout)
             }
-            (_, Some(_), CandidateKind::Moves | CandidateKind::States) => {
+            (_, Some(_), CandidateKind::Moves | CandidateKind::States | CandidateKind::Plane) => {
                 Err(RequestError::LeastShareWithout)
             }
             _ => Ok(candidates),
@@ -231,8 +232,8 @@ pub enum RequestError {
     ObservationsInBlocks,
     /// Observations by another rule, distance or chain weight.
     #[error(
-        "observations are drawn by the exponential rule and without a chain weight, and over all states by \
-         what the promise counts; leave out {what}"
+        "observations are drawn by the exponential rule and without a chain weight, and over all states or on a \
+         plane by what the promise counts; leave out {what}"
     )]
     NotForObservations {
         /// What does not go with them.
@@ -255,7 +256,7 @@ pub enum RequestError {
     /// A way to track where moves are drawn.
     #[error(
         "{what}: a mechanism that draws moves releases what it draws, and follows no observations; choose \
-         `tight` or `believed`, or leave it out"
+         `tight`, `believed` or `plane`, or leave it out"
     )]
     NothingToTrack {
         /// What was asked for.
@@ -336,6 +337,7 @@ impl Request {
                 Base::Auto if self.asks_for_observations() => {
                     let preset = match self.candidates.kind {
                         Some(CandidateKind::Believed) => Preset::Believed,
+                        Some(CandidateKind::Plane) => Preset::Plane,
                         _ if self.candidates.least_share.is_some() => Preset::Believed,
                         _ => Preset::Tight,
                     };
@@ -396,8 +398,10 @@ impl Request {
             _ if self.block.is_some() => Err(RequestError::ObservationsInBlocks),
             _ if design.rule != Rule::Exponential => refused(Remedy::Rule),
             _ if design.chain_weight != ChainWeight::ZERO => refused(Remedy::ChainWeight),
-            Candidates::States(_) if self.distance.is_some() => refused(Remedy::Distance),
-            Candidates::States(_) | Candidates::Believed(_) => Ok(()),
+            Candidates::States(_) | Candidates::Plane if self.distance.is_some() => {
+                refused(Remedy::Distance)
+            }
+            Candidates::States(_) | Candidates::Believed(_) | Candidates::Plane => Ok(()),
         }
     }
 
@@ -426,7 +430,7 @@ impl Request {
             Base::Preset(paper @ Preset::Paper) if self.rule.is_none() => {
                 Err(RequestError::PresetInBlocks(paper))
             }
-            Base::Preset(Preset::Tight | Preset::Believed) => {
+            Base::Preset(Preset::Tight | Preset::Believed | Preset::Plane) => {
                 Err(RequestError::ObservationsInBlocks)
             }
             Base::Preset(preset) => Ok(preset),

@@ -4,6 +4,7 @@ use super::observer::{First, Observer};
 use crate::belief::Track;
 use crate::chain::StateId;
 use crate::mechanism::{Mechanism, Start};
+use crate::outcome::Outcome;
 use crate::random::Words;
 
 /// Follows the observations of walks under one mechanism: the walks that come out are those that were
@@ -24,7 +25,7 @@ use crate::random::Words;
 /// let mut follower = Follower::new(&mechanism, Start::Private).unwrap();
 /// let mut walk = FollowedWalk::default();
 /// let mut again = Vec::new();
-/// released.observed.iter().for_each(|&state| follower.push(&mut walk, state, &mut again));
+/// released.observed.iter().for_each(|&seen| follower.push(&mut walk, seen, &mut again));
 /// follower.finish(walk, &mut again);
 /// assert_eq!(again, released.states);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -78,12 +79,14 @@ impl Follower {
     }
 
     /// Takes what was observed for the next step of a walk, and appends to `states` what is released now.
-    pub fn push(&mut self, walk: &mut FollowedWalk, observed: StateId, states: &mut Vec<StateId>) {
+    /// A first state that was not observed stands in its place.
+    pub fn push(&mut self, walk: &mut FollowedWalk, observed: Outcome, states: &mut Vec<StateId>) {
         let begun = std::mem::replace(&mut walk.begun, Begun::Yes);
-        let first = match (begun, self.start) {
-            (Begun::Yes, _) | (_, Start::Private) => None,
-            (_, Start::First | Start::At(_)) => Some(First::Public(observed)),
-            (_, Start::Initial) => Some(First::Blind(observed)),
+        let first = match (begun, self.start, observed.state()) {
+            // A point in place of a state is followed as an observation.
+            (Begun::Yes, ..) | (_, Start::Private, _) | (.., None) => None,
+            (_, Start::First | Start::At(_), Some(state)) => Some(First::Public(state)),
+            (_, Start::Initial, Some(state)) => Some(First::Blind(state)),
         };
         match first {
             Some(first) => {
@@ -115,12 +118,12 @@ pub fn log_law_of_observations(
     let mut paths = vec![(Vec::new(), 0.0, Track::new())];
     for &real in reals {
         let mut longer = Vec::new();
-        for (path, log, mut track) in paths {
-            for (observed, choice) in observer.log_choices(&mut track, real) {
+        for (path, log, track) in paths {
+            for (observed, choice) in observer.log_choices(&track, real) {
                 let mut path: Vec<StateId> = path.clone();
                 path.push(observed);
                 let mut track = track.clone();
-                observer.follow(&mut track, observed, &mut Vec::new());
+                observer.follow(&mut track, observed.into(), &mut Vec::new());
                 longer.push((path, log + choice, track));
             }
         }
@@ -135,7 +138,7 @@ pub fn observe_once(
     mechanism: &Mechanism,
     reals: &[StateId],
     words: &mut impl Words,
-) -> Option<Vec<StateId>> {
+) -> Option<Vec<Outcome>> {
     let mut observer = Observer::new(mechanism)?;
     let mut track = Track::new();
     let mut states = Vec::new();

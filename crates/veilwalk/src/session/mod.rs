@@ -60,6 +60,7 @@ pub use crate::mechanism::Start;
 
 use crate::chain::StateId;
 use crate::mechanism::{Blocks, Mechanism};
+use crate::outcome::Outcome;
 use crate::random::{Forked, ReleaseId, Source};
 
 /// One walk, released while it happens.
@@ -146,7 +147,7 @@ impl Session {
     /// What was observed for the states that the last [`Session::push`] released, in the same order. Empty
     /// under a mechanism that draws moves.
     #[must_use]
-    pub fn observed(&self) -> &[StateId] {
+    pub fn observed(&self) -> &[Outcome] {
         &self.out.observed
     }
 

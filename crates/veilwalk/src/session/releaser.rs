@@ -11,6 +11,7 @@ use super::{Digest, Start, WalkDigest};
 use crate::belief::Track;
 use crate::chain::StateId;
 use crate::mechanism::{BlockLength, Blocks, Mechanism, NoPrivateStart, Workspace};
+use crate::outcome::Outcome;
 use crate::random::{Forked, Randomness, ReleaseId, Source, Unavailable, WalkKey};
 use crate::watch::unwatched;
 
@@ -96,7 +97,7 @@ pub struct Walk {
 pub(super) struct Followed {
     pub(super) track: Track,
     /// Observations that wait to go out with their released state.
-    pub(super) observed: VecDeque<StateId>,
+    pub(super) observed: VecDeque<Outcome>,
 }
 
 /// What is released at a time.
@@ -105,7 +106,7 @@ pub struct Released {
     /// The released states.
     pub states: Vec<StateId>,
     /// What was observed for each of them, in the same order. Empty under a mechanism that draws moves.
-    pub observed: Vec<StateId>,
+    pub observed: Vec<Outcome>,
 }
 
 impl Released {
@@ -385,7 +386,7 @@ impl Releaser {
         };
         let before = out.states.len();
         observed.push_back(match first {
-            Some(first) => observer.start(track, first, &mut out.states),
+            Some(first) => observer.start(track, first, &mut out.states).into(),
             None => {
                 let words = randomness.at_observation(&walk.key, number, real);
                 observer.observe(track, real, words, &mut out.states)

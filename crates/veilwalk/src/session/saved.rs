@@ -17,6 +17,7 @@ use crate::belief::{Track, TrackParts};
 use crate::chain::StateId;
 use crate::mechanism::{BlockLength, Mechanism};
 use crate::model::Model;
+use crate::outcome::Outcome;
 use crate::random::{ReleaseId, Source, WalkKey};
 
 const VERSION: u8 = 4;
@@ -41,7 +42,7 @@ struct Saved {
 #[derive(Serialize, Deserialize)]
 struct SavedTrack {
     track: TrackParts,
-    observed: Vec<u32>,
+    observed: Vec<u64>,
 }
 
 /// What is saved where randomness is derived from a key or a seed.
@@ -210,9 +211,11 @@ impl Releaser {
         };
         let tracker = observer.tracker();
         let states = tracker.model().chain().len();
-        let known = saved.observed.iter().all(|&state| (state as usize) < states);
-        let observed = saved.observed.iter().map(|&state| StateId::new(state as usize)).collect();
-        let track = Track::from_parts(saved.track, tracker).filter(|_| known);
+        let known = |outcome: &Outcome| outcome.state().is_none_or(|state| state.index() < states);
+        let outcome = |&number: &u64| Outcome::from_number(number).filter(known);
+        let observed: Option<_> = saved.observed.iter().map(outcome).collect();
+        let observed = observed.ok_or(ResumeError::Damaged)?;
+        let track = Track::from_parts(saved.track, tracker);
         let followed = Followed { track: track.ok_or(ResumeError::Damaged)?, observed };
         let fits = followed.track.last() == walk.last
             && followed.track.waiting() == followed.observed.len();
@@ -403,7 +406,7 @@ impl Owner<'_> {
             last: walk.last.map(number),
             followed: walk.followed.as_ref().map(|followed| SavedTrack {
                 track: followed.track.to_parts(),
-                observed: followed.observed.iter().copied().map(number).collect(),
+                observed: followed.observed.iter().map(|outcome| outcome.number()).collect(),
             }),
         };
         let mut bytes = vec![VERSION];

@@ -159,7 +159,7 @@ fn command(chain_flags: &str, comparison: &Comparison, preset: Preset) -> String
         Basis::Loss => {
             let how = match preset {
                 // They are calibrated exactly in any case.
-                Preset::Cell | Preset::Tight | Preset::Believed => "",
+                Preset::Cell | Preset::Tight | Preset::Believed | Preset::Plane => "",
                 _ => " --calibrate exact",
             };
             format!("{start} {preset} --epsilon {epsilon} --substitutions 1{how}")

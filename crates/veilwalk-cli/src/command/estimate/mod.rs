@@ -121,9 +121,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let made = args.releases.iter().zip(&read);
     let inferences = made.map(|(release, read)| released::inference(release, read));
     let inferences = inferences.collect::<Result<Vec<Inference>>>()?;
-    let samples = inferences.iter().zip(&read);
+    let drawn: Vec<_> = read.iter().map(Released::drawn).collect();
+    let samples = inferences.iter().zip(&drawn);
     let samples: Vec<Sample<'_>> =
-        samples.map(|(inference, read)| Sample { inference, walks: read.drawn() }).collect();
+        samples.map(|(inference, drawn)| Sample { inference, walks: drawn }).collect();
     let trips = if args.what == What::Od { WithTrips::Yes } else { WithTrips::No };
     let (replicates, seed) = (args.replicates, args.seed);
     let how = |level| IntervalSettings { level, replicates, seed, trips };

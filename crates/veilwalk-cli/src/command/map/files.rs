@@ -6,12 +6,15 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
+use veilwalk::Outcome;
+use veilwalk::chain::Coordinates;
+use veilwalk::mechanism::plane::Outcomes;
 use veilwalk_io::{
     AtomicFile, Position, PositionWriter, ReleaseReader, WriteError, WriteErrorKind,
 };
 use veilwalk_map::{GeoJson, Gpx, Ground, Layer, Times, Walk};
 
-use super::walks::{Stopping, Walks, of_release};
+use super::walks::{Stopping, Walks, of_release, place};
 use super::{Args, Drawn, Kind};
 use crate::progress::Stoppable;
 use crate::released;
@@ -39,6 +42,19 @@ impl<'g> Lines<'g> {
         match self {
             Self::GeoJson(map) => map.walk(walk),
             Self::Gpx(map) => map.walk(walk),
+        }
+    }
+
+    /// Points where a walk was observed, which GPX has none of.
+    fn observed(
+        &mut self,
+        name: &str,
+        points: &[Coordinates],
+        times: Option<Times>,
+    ) -> std::io::Result<()> {
+        match self {
+            Self::GeoJson(map) => map.observed(name, points, times),
+            Self::Gpx(_) => Ok(()),
         }
     }
 
@@ -79,12 +95,17 @@ impl Args {
             drawn.states += states.len() as u64;
             let layers = [(Layer::Released, Some(states.as_slice()))].into_iter();
             let layers = layers.chain(others.iter().map(|(layer, walks)| (*layer, walks.of(name))));
-            let seen = observed.as_ref().and_then(|walks| walks.of(name));
+            let seen = observed.as_ref().and_then(|seen| seen.states_of(name));
             for (layer, states) in layers.chain([(Layer::Observed, seen)]) {
                 stopping.check()?;
                 let Some(states) = states else { continue };
                 let times = clock.of(name, states.len() as u64)?;
                 map.walk(&Walk { layer, name, states, times }).map_err(&fail)?;
+            }
+            let points = observed.as_ref().map_or(&[][..], |seen| seen.points_of(name));
+            if !points.is_empty() {
+                let times = clock.of(name, states.len() as u64)?;
+                map.observed(name, points, times).map_err(&fail)?;
             }
         }
         let file = map.finish().map_err(&fail)?;
@@ -110,6 +131,7 @@ impl Args {
         let (mut drawn, mut stopping) = (Drawn::default(), Stopping::default());
         // For each walk its times, as far as they were asked for.
         let mut walks: HashMap<String, Option<Times>> = HashMap::new();
+        let outcomes = *release.outcomes();
         while let Some(row) = release.next_state().map_err(released::in_flags)? {
             stopping.check()?;
             if self.walks.is_some_and(|most| row.walk >= most as usize) {
@@ -127,7 +149,7 @@ impl Args {
             drawn.states += 1;
             table.write(Layer::Released, trajectory, step, row.state, times)?;
             if let Some(observed) = row.observed {
-                table.write(Layer::Observed, trajectory, step, observed, times)?;
+                table.write_observed(&outcomes, trajectory, step, observed, times)?;
             }
         }
         drawn.walks = walks.len();
@@ -173,6 +195,22 @@ struct Table<'a, W: Write + Send> {
 }
 
 impl<W: Write + Send> Table<'_, W> {
+    fn write_observed(
+        &mut self,
+        outcomes: &Outcomes<'_>,
+        trajectory: &str,
+        step: u64,
+        observed: Outcome,
+        times: Option<Times>,
+    ) -> Result<()> {
+        if let Some(state) = observed.state() {
+            return self.write(Layer::Observed, trajectory, step, state, times);
+        }
+        let time = times.map(|times| times.first + times.every * step as i64);
+        let (layer, at) = (Layer::Observed.name(), place(outcomes, observed));
+        Ok(self.out.write(Position { layer, trajectory, step, state: None, time, at })?)
+    }
+
     fn write(
         &mut self,
         layer: Layer,

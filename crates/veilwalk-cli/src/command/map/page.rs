@@ -42,13 +42,15 @@ impl Args {
         for (name, states) in walks.names.iter().zip(&walks.states) {
             drawn.states += states.len() as u64;
             let mut paths = vec![Path { layer: Layer::Released, states: states.clone() }];
-            let seen = observed.iter().map(|walks| (Layer::Observed, walks));
-            let more = others.iter().map(|(layer, walks)| (*layer, walks)).chain(seen);
-            paths.extend(more.filter_map(|(layer, walks)| {
-                Some(Path { layer, states: walks.of(name)?.to_vec() })
-            }));
+            let seen = observed.as_ref().and_then(|seen| seen.states_of(name));
+            let more = others.iter().map(|(layer, walks)| (*layer, walks.of(name)));
+            paths.extend(
+                more.chain([(Layer::Observed, seen)])
+                    .filter_map(|(layer, states)| Some(Path { layer, states: states?.to_vec() })),
+            );
             let times = clock.of(name, states.len() as u64)?;
-            page.push(DrawnWalk { name: name.clone(), times, paths });
+            let observed = observed.as_ref().map_or(&[][..], |seen| seen.points_of(name)).to_vec();
+            page.push(DrawnWalk { name: name.clone(), times, paths, observed });
         }
         self.facts(&mut page, release.manifest(), drawn);
         let html = page.to_html().map_err(|error| match error {

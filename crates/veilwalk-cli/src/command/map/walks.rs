@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use veilwalk::{Chain, StateId};
+use veilwalk::chain::Coordinates;
+use veilwalk::mechanism::plane::Outcomes;
+use veilwalk::{Chain, Outcome, StateId};
 use veilwalk_io::{ReadError, ReadErrorKind, ReleaseReader, WalkOptions, WalkReader};
 use veilwalk_map::Layer;
 
@@ -60,12 +62,51 @@ impl Stopping {
     }
 }
 
+/// What was observed for walks.
+pub(super) enum Seen {
+    /// States.
+    States(Walks),
+    /// Points, by the name of the walk. A first state that was not observed is where it lies.
+    Points(HashMap<String, Vec<Coordinates>>),
+}
+
+impl Seen {
+    /// The states that were observed for a walk.
+    pub(super) fn states_of(&self, name: &str) -> Option<&[StateId]> {
+        match self {
+            Self::States(walks) => walks.of(name),
+            Self::Points(_) => None,
+        }
+    }
+
+    /// The points that were observed for a walk.
+    pub(super) fn points_of(&self, name: &str) -> &[Coordinates] {
+        match self {
+            Self::States(_) => &[],
+            Self::Points(points) => points.get(name).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+/// Where an outcome lies, to the nearest 10⁻⁷ degrees; none for a state off the map.
+pub(super) fn place(outcomes: &Outcomes<'_>, outcome: Outcome) -> Option<Coordinates> {
+    let (north, east) = outcomes.degrees(outcome)?;
+    Coordinates::from_degrees(north, east).ok()
+}
+
 /// The walks of a release and what was observed for them: the first `most` walks, if so many are there.
 pub(super) fn of_release(
     release: &mut ReleaseReader<'_>,
     most: Option<u32>,
-) -> Result<(Walks, Option<Walks>)> {
-    let (mut walks, mut observed) = (Walks::default(), release.observes().then(Walks::default));
+) -> Result<(Walks, Option<Seen>)> {
+    let outcomes = *release.outcomes();
+    let (mut walks, mut observed) = (Walks::default(), None);
+    if release.observes() {
+        observed = Some(match outcomes.chart() {
+            None => Seen::States(Walks::default()),
+            Some(_) => Seen::Points(HashMap::new()),
+        });
+    }
     let mut stopping = Stopping::default();
     while let Some(row) = release.next_state().map_err(released::in_flags)? {
         stopping.check()?;
@@ -73,8 +114,16 @@ pub(super) fn of_release(
             continue;
         }
         walks.push(row.trajectory, row.state);
-        if let (Some(observed), Some(state)) = (&mut observed, row.observed) {
-            observed.push(row.trajectory, state);
+        let Some(outcome) = row.observed else { continue };
+        match &mut observed {
+            None => {}
+            Some(Seen::States(walks)) => {
+                outcome.state().into_iter().for_each(|state| walks.push(row.trajectory, state));
+            }
+            Some(Seen::Points(points)) => {
+                let of_walk = points.entry(row.trajectory.to_owned()).or_default();
+                of_walk.extend(place(&outcomes, outcome));
+            }
         }
     }
     Ok((walks, observed))

@@ -3,6 +3,11 @@
 //! The engine is that of `veilwalk serve`: an answer is on the disk before it is written. With --step-column a row that
 //! comes again gets the answer that is there. Without it, rows are the next steps of their walks, and one that comes
 //! again is another step.
+//!
+//! Without --state, rows go through [`release_lines`](veilwalk_io::release_lines), with the same reader, releaser, writer and
+//! end. It is not this engine with a store in memory. Such a store would have nothing to remember for anybody; and a
+//! stream without one has what the engine refuses: keys and seeds that make a release again, rows left out
+//! (--unknown-state skip), kept columns beside answers that come later, a manifest at the end.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -460,13 +465,14 @@ impl<'a, W: Write> Stream<'a, W> {
     }
 
     fn write(&mut self, walk: &WalkName, answer: &Answer, kept: &[String]) -> Result<()> {
-        let chain = self.run.chosen.mechanism.model().chain();
+        let mechanism = &self.run.chosen.mechanism;
+        let (chain, outcomes) = (mechanism.model().chain(), mechanism.outcomes());
         let (name, number, state) = (walk.as_str(), answer.number, chain.label(answer.state));
         let kept = kept.iter().map(String::as_str);
         let written = match answer.observed {
             None => self.writer.write_row(name, number, state, kept),
             Some(seen) => {
-                self.writer.write_observed_row(name, number, state, chain.label(seen), kept)
+                self.writer.write_observed_row(name, number, state, &outcomes.text(seen), kept)
             }
         };
         Ok(written?)

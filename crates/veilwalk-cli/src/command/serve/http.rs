@@ -14,17 +14,16 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
-use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use veilwalk::Model;
+use veilwalk::Mechanism;
 use veilwalk_io::UnknownStates;
 use veilwalk_live::{self as live, Ask, Delay, Done, Live, Refusal, WalkName};
 
 use super::answer::{answer, json_answer, refusal, refused};
 use super::connections::Peer;
 use super::http_rate::{Client, Rate};
-use super::message::{Answered, Form, Steps};
+use super::message::{Answered, Ended, Form, Steps};
 use super::metrics::{self, Requests};
 use super::tokens::Tokens;
 use crate::terminal;
@@ -45,7 +44,7 @@ pub(super) enum Persons {
 /// What all requests share.
 pub(super) struct App {
     live: Live,
-    model: Arc<Model>,
+    mechanism: Arc<Mechanism>,
     delay: Delay,
     unknown_states: UnknownStates,
     tokens: Option<Tokens>,
@@ -64,7 +63,7 @@ type Named = Result<Path<String>, PathRejection>;
 impl App {
     pub(super) fn new(
         live: Live,
-        model: Arc<Model>,
+        mechanism: Arc<Mechanism>,
         delay: Delay,
         unknown_states: UnknownStates,
         tokens: Option<Tokens>,
@@ -74,7 +73,7 @@ impl App {
         let (requests, in_trouble, draining) = Default::default();
         Self {
             live,
-            model,
+            mechanism,
             delay,
             unknown_states,
             tokens,
@@ -117,8 +116,8 @@ impl App {
         &self.live
     }
 
-    pub(super) fn model(&self) -> &Arc<Model> {
-        &self.model
+    pub(super) fn mechanism(&self) -> &Mechanism {
+        &self.mechanism
     }
 
     pub(super) fn unknown_states(&self) -> UnknownStates {
@@ -199,7 +198,7 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
             return refused(StatusCode::REQUEST_TIMEOUT, "timeout", error);
         }
     };
-    let chain = app.model.chain();
+    let chain = app.mechanism.model().chain();
     let Steps { steps, person, form } = match Steps::read(&body, chain, app.unknown_states) {
         Ok(steps) => steps,
         Err(error) => return refused(StatusCode::BAD_REQUEST, "body", &error),
@@ -211,7 +210,8 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
     }
     match app.ask(live::Request { walk, person, ask: Ask::Steps(steps) }).await {
         Ok(Done::Answered(answers)) => {
-            let answers: Vec<_> = answers.iter().map(|a| Answered::new(a, chain)).collect();
+            let answers: Vec<_> =
+                answers.iter().map(|a| Answered::new(a, &app.mechanism)).collect();
             match (form, &answers[..]) {
                 (Form::One, [answer]) if app.delay == Delay::None => {
                     json_answer(StatusCode::OK, answer)
@@ -234,14 +234,10 @@ async fn delete_walk(State(app): Shared, walk: Named) -> Response {
         Err(error) => return refused(StatusCode::BAD_REQUEST, "name", &error),
     };
     match app.ask(live::Request::end(&walk)).await {
-        Ok(Done::Ended { steps, .. }) if app.delay == Delay::None => {
-            json_answer(StatusCode::OK, &json!({ "ended": true, "steps": steps }))
-        }
         Ok(Done::Ended { steps, rest }) => {
-            let chain = app.model.chain();
-            let rest: Vec<_> = rest.iter().map(|answer| Answered::new(answer, chain)).collect();
-            let body = json!({ "ended": true, "steps": steps, "answers": rest });
-            json_answer(StatusCode::OK, &body)
+            let rest = rest.iter().map(|answer| Answered::new(answer, &app.mechanism)).collect();
+            let answers = (app.delay != Delay::None).then_some(rest);
+            json_answer(StatusCode::OK, &Ended { ended: true, steps, answers })
         }
         Ok(Done::Answered(_)) => refusal(&Refusal::Stopping),
         Err(error) => refusal(&error),

@@ -1,8 +1,10 @@
 //! What a request says, and what is said in return.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
-use veilwalk::Chain;
 use veilwalk::chain::UnknownState;
+use veilwalk::{Chain, Mechanism};
 use veilwalk_io::UnknownStates;
 use veilwalk_live::{Answer, Step};
 
@@ -53,13 +55,23 @@ pub(super) enum Form {
     List,
 }
 
+/// The answer to the end of a walk.
+#[derive(Serialize)]
+pub(super) struct Ended<'a> {
+    pub(super) ended: bool,
+    pub(super) steps: u64,
+    /// Those that had not come yet, where answers come later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) answers: Option<Vec<Answered<'a>>>,
+}
+
 /// The answer to a step.
 #[derive(Serialize)]
 pub(super) struct Answered<'a> {
     step: u64,
     state: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    observed: Option<&'a str>,
+    observed: Option<Cow<'a, str>>,
     replayed: bool,
 }
 
@@ -93,11 +105,12 @@ impl Steps {
 }
 
 impl<'a> Answered<'a> {
-    pub(super) fn new(answer: &Answer, chain: &'a Chain) -> Self {
+    pub(super) fn new(answer: &Answer, mechanism: &'a Mechanism) -> Self {
+        let (chain, outcomes) = (mechanism.model().chain(), mechanism.outcomes());
         Self {
             step: answer.number,
             state: chain.label(answer.state),
-            observed: answer.observed.map(|state| chain.label(state)),
+            observed: answer.observed.map(|seen| outcomes.text(seen)),
             replayed: answer.replayed,
         }
     }

@@ -245,12 +245,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         terminal::warning("--start first: the first state of every walk is disclosed as it is");
     }
     let delay = Delay::of(&chosen.mechanism, start);
-    if brokers.any() && delay != Delay::None {
-        bail!(
-            "--mqtt and --nats: a message is answered at once, and this mechanism answers later; leave --lag and \
-             --block out, or post steps over HTTP alone"
-        );
-    }
+    args.brokers.check_delay(delay)?;
     let tracks = args.brokers.tracks(&model, unknown_states, &args.limits())?;
     if args.check {
         args.check_state()?;
@@ -277,7 +272,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     tell_delay(delay);
     let (live, running) = Live::start(engine, MOST_WAITING)?;
     let persons = if args.budget.is_given() { Persons::Counted } else { Persons::NotCounted };
-    let app = App::new(live.clone(), model, delay, unknown_states, tokens, args.max_body, persons);
+    let mechanism = chosen.mechanism.clone();
+    let body = args.max_body;
+    let app = App::new(live.clone(), mechanism, delay, unknown_states, tokens, body, persons);
     let app = app.limiting(args.max_rate.map(Rate::new));
     let app = Arc::new(app);
     let (stop, stopped) = watch::channel(false);

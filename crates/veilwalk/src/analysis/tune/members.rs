@@ -6,6 +6,7 @@ use super::{Aim, Delay, Question};
 use crate::ahead::Ahead;
 use crate::analysis::block_plan::{affordable_tracked_walks, affordable_walks};
 use crate::chain::Chain;
+use crate::distance::Ground;
 use crate::mechanism::{
     BlockError, BlockLength, Calibration, Candidates, ChainWeight, Design, Distance, LeastShare,
     Mechanism, Preset, Promise, Rule, ScaleError, TrackAim, Tracking, Unit,
@@ -69,15 +70,15 @@ impl Member {
 }
 
 /// The members that are simulated.
-pub(super) fn simulated(question: Question, chain: &Chain) -> Vec<Member> {
+pub(super) fn simulated(question: Question, model: &Model) -> Vec<Member> {
     let aim = match question.aim {
         Aim::WrongStates => TrackAim::States,
         Aim::Closeness | Aim::Typicality | Aim::Weighted(_) => TrackAim::Distance,
     };
     let unit = question.promise.unit;
     match question.delay {
-        Delay::None => both_aims(Tracking { aim, ..Tracking::default() }, unit, chain),
-        Delay::Lag(lag) => both_aims(Tracking { aim, lag, ..Tracking::default() }, unit, chain),
+        Delay::None => both_aims(Tracking { aim, ..Tracking::default() }, unit, model),
+        Delay::Lag(lag) => both_aims(Tracking { aim, lag, ..Tracking::default() }, unit, model),
         Delay::Block(length) => in_blocks(length, unit),
     }
 }
@@ -92,17 +93,20 @@ pub(super) fn walks(question: Question, chain: &Chain) -> usize {
 }
 
 /// With answers that look ahead as well, where what they need is there soon.
-fn both_aims(tracking: Tracking, unit: Unit, chain: &Chain) -> Vec<Member> {
-    let mut members = observed(tracking, unit, chain);
-    if Ahead::is_quick(chain) {
-        members.extend(observed(Tracking { aim: tracking.aim.ahead(), ..tracking }, unit, chain));
+fn both_aims(tracking: Tracking, unit: Unit, model: &Model) -> Vec<Member> {
+    let mut members = observed(tracking, unit, model);
+    if Ahead::is_quick(model.chain()) {
+        members.extend(observed(Tracking { aim: tracking.aim.ahead(), ..tracking }, unit, model));
     }
     members
 }
 
-fn observed(tracking: Tracking, unit: Unit, chain: &Chain) -> Vec<Member> {
-    let how = || How::Observed(tracking);
+fn observed(tracking: Tracking, unit: Unit, model: &Model) -> Vec<Member> {
+    let (chain, how) = (model.chain(), || How::Observed(tracking));
     let mut members = vec![Member { design: Preset::Tight.design(), how: how() }];
+    if *model.ground() == Ground::Line && matches!(unit, Unit::Radius(_)) {
+        members.push(Member { design: Preset::Plane.design(), how: how() });
+    }
     let few = chain.len() <= MOST_FOR_BELIEVED_CELLS || matches!(unit, Unit::Substitutions(_));
     let share = |(above, below)| LeastShare::new(Rational::new(above, below)?);
     let shares = [(1, 50), (1, 10), (3, 10)].into_iter().filter_map(share);

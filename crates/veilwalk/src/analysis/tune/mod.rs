@@ -257,7 +257,7 @@ pub fn tune(
     let unit = question.promise.unit;
     let per_step = 2 * chain.len() as u64 * chain.transitions() as u64;
     let work = |designs: usize| per_step * (question.steps as u64 + 10) * designs as u64;
-    let simulated = members::simulated(question, chain);
+    let simulated = members::simulated(question, model);
     let full = match question.delay {
         Delay::None => grid(unit, Grid::Full),
         Delay::Lag(_) | Delay::Block(_) => Vec::new(),

@@ -76,7 +76,7 @@ impl Serialize for Ranking {
             candidates: CandidateKind::of(evaluated.design.candidates).name(),
             believed_from: match evaluated.design.candidates {
                 Candidates::Believed(share) => Some(share.to_string()),
-                Candidates::Moves | Candidates::States(_) => None,
+                Candidates::Moves | Candidates::States(_) | Candidates::Plane => None,
             },
             track: evaluated.tracking.map(|tracking| tracking.aim.name()),
             figures: evaluated.figures,

@@ -5,7 +5,7 @@ use crate::chain::Grid;
 use crate::mechanism::{Mechanism, ObservationSpace, Predicted, Preset, Promise};
 
 /// A chain of 150 states with some twenty moves each.
-fn scattered() -> Arc<Model> {
+pub(super) fn scattered() -> Arc<Model> {
     let mut next = numbers(4);
     let mut builder = ChainBuilder::new(Entries::Counts);
     let ids: Vec<_> = (0..150).map(|i| builder.state(&i.to_string())).collect();
@@ -40,7 +40,7 @@ fn digest(model: &Arc<Model>, epsilon: &str, tracking: Tracking) -> String {
         let predicted = Predicted { states: predicted.states(), masses: predicted.masses() };
         let observed = StateId::new((next() * model.chain().len() as f64) as usize);
         let reals = predicted.states;
-        observation.fill_log_likelihoods(predicted, observed, reals, &mut space, &mut logs);
+        observation.fill_log_likelihoods(predicted, observed.into(), reals, &mut space, &mut logs);
         run.track.observe(&run.tracker, &logs, &mut run.space, &mut run.released);
         let belief = &run.track.belief;
         for (state, mass) in belief.states().iter().zip(belief.masses()) {

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::Sample;
 use crate::belief::smooth;
-use crate::chain::StateId;
 use crate::inference::posterior::InferenceSpace;
 use crate::inference::{Inference, Law};
+use crate::outcome::Outcome;
 use crate::watch::Stopped;
 
 /// Expected counts over all walks.
@@ -139,7 +139,7 @@ impl Expected {
         &mut self,
         inference: &Inference,
         law: &Law,
-        drawn: &[StateId],
+        drawn: &[Outcome],
         weight: u32,
         space: &mut InferenceSpace,
     ) {

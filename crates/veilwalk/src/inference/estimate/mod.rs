@@ -37,7 +37,7 @@ pub use learned::{EstimateInquiry, Learned, Share, learn};
 pub use trips::{Trips, trips};
 
 use super::{Inference, Law, UnlikelyRelease};
-use crate::chain::StateId;
+use crate::outcome::Outcome;
 use crate::watch::{Progress, Stage, Stopped, Watch, report_share};
 use accelerate::Point;
 
@@ -47,7 +47,7 @@ pub struct Sample<'a> {
     /// Infers from them.
     pub inference: &'a Inference,
     /// What was drawn for each: released states, or observations.
-    pub walks: &'a [Vec<StateId>],
+    pub walks: &'a [Vec<Outcome>],
 }
 
 /// How an estimate is made.

@@ -10,6 +10,7 @@ use crate::belief::{Moves, Seen};
 use crate::chain::StateId;
 use crate::inference::posterior::InferenceSpace;
 use crate::inference::{Inference, Law};
+use crate::outcome::Outcome;
 use crate::watch::{Stage, Stopped, Watch, report};
 
 /// The expected number of walks from each first state to each last one.
@@ -65,7 +66,7 @@ pub fn trips(
 fn of_walk(
     inference: &Inference,
     law: &Law,
-    drawn: &[StateId],
+    drawn: &[Outcome],
     space: &mut InferenceSpace,
 ) -> Vec<((StateId, StateId), f64)> {
     let seen = inference.filter(law, drawn, space).seen;

@@ -14,6 +14,7 @@ use crate::belief::smooth;
 use crate::chain::{ChainBuilder, Entries, StateId};
 use crate::mechanism::{Candidates, LeastShare, Preset, Promise, Tracking};
 use crate::model::Model;
+use crate::outcome::Outcome;
 use crate::random::{Source, Words};
 use crate::session::follower::log_law_of_observations;
 use crate::session::{Releaser, Walker};
@@ -56,7 +57,10 @@ fn drawn_for(mechanism: &Mechanism, start: Start, real: &[StateId], seed: u64) -
     let mut walker = Walker::new(mechanism);
     let released = walker.release(start, real, &mut words(seed));
     let observes = mechanism.observation().is_some();
-    if observes { released.observed.clone() } else { released.states.clone() }
+    match observes {
+        true => released.observed.iter().map(|outcome| outcome.state().unwrap()).collect(),
+        false => released.states.clone(),
+    }
 }
 
 /// Random chains of up to four states, any of the mechanisms.

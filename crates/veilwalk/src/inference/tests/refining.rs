@@ -23,10 +23,13 @@ proptest! {
             return Ok(());
         }
         let released = walker.release(Start::Private, &real, &mut words(seed)).clone();
-        let drawn = if kind == 2 { &released.observed } else { &released.states };
+        let drawn = match kind {
+            2 => released.observed.clone(),
+            _ => Outcome::all(&released.states),
+        };
         let aim = if states { RefineAim::States } else { RefineAim::Distance };
         let inference = Inference::new(mechanism.clone(), Start::Private).unwrap();
-        let posterior = inference.posterior(drawn, &mut InferenceSpace::default()).unwrap();
+        let posterior = inference.posterior(&drawn, &mut InferenceSpace::default()).unwrap();
         let refined = inference.refine(&posterior, &released.states, aim);
         prop_assert!(refined.states.windows(2).all(|pair| chain.allows(pair[0], pair[1])));
         prop_assert!(refined.cost <= refined.released_cost);
