@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.exact import is_unicode, text_or_digits
+from veilwalk.exact import text_or_digits, written
 
 Answer: TypeAlias = tuple[Any, Any]
 """What was released and what was observed, in the same form; `None` for the second under a mechanism that
@@ -167,13 +167,7 @@ class How:
 
 def name_text(value: object) -> str:
     """The name of a walk as text; an integer is its digits."""
-    text = text_or_digits(value)
-    if text is None:
-        kind = type(value).__name__
-        raise WalkError(f"a name of type {kind}; a walk is named by a string or an integer")
-    if not is_unicode(text):
-        raise WalkError(f"the name {text!r} is not Unicode; a walk is named by a string or an integer")
-    return text
+    return written("name", "a walk is named", value, WalkError)
 
 
 def person_texts(person: Mapping[Any, object] | None) -> dict[str, str] | None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, VeilwalkError
-from veilwalk.chain import Chain, State
+from veilwalk.chain import Chain
 from veilwalk.exact import (
     Exact,
     exact_fraction,
@@ -24,6 +24,7 @@ from veilwalk.exact import (
 from veilwalk.files import Audit
 from veilwalk.guarantee import Guarantee
 from veilwalk.how import block_text
+from veilwalk.labels import State
 from veilwalk.learning import Learning
 from veilwalk.releasing import Releasing
 from veilwalk.session import Block

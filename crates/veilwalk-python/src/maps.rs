@@ -99,7 +99,7 @@ pub(crate) fn draw_map(
             })?;
             text(map.finish()?)
         }
-        other => Err(parameter_error(format!("{other:?} is none of page, geojson and gpx"))),
+        other => Err(parameter_error(format!("{other:?} is not one of page, geojson and gpx"))),
     }
 }
 
