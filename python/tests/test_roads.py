@@ -85,11 +85,14 @@ def town(file: Path) -> vw.Chain:
 def test_states_are_streets_in_one_direction_each(town: vw.Chain) -> None:
     # Twelve blocks, of which the two of the middle street have one direction.
     assert len(town) == 2 * 10 + 2
-    assert "w20-21>22" in town and "w20-22>21" not in town
+    assert "w20-21>22" in town
+    assert "w20-22>21" not in town
     assert set(town.row("w10-11>12")) == {"w10-12>13", "w2-12>22"}
     # Out of a corner there is one way on.
     assert town.row("w10-12>13") == {"w3-13>23": 1.0}
-    assert town.lengths is not None and town.coordinates is not None and town.names is not None
+    assert town.lengths is not None
+    assert town.coordinates is not None
+    assert town.names is not None
     assert max(abs(length - BLOCK) for length in town.lengths) < 0.5
     where = town.coordinates[town.states.index("w10-11>12")]
     assert where == pytest.approx(place(0, 0.5), abs=1e-6)
@@ -98,7 +101,8 @@ def test_states_are_streets_in_one_direction_each(town: vw.Chain) -> None:
 
 def test_what_may_be_asked_for(file: Path, town: vw.Chain, tmp_path: Path) -> None:
     crossings = vw.Chain.osm(file, states="crossings")
-    assert sorted(crossings.states) == sorted(f"n{10 * row + column}" for row in (1, 2, 3) for column in (1, 2, 3))
+    nodes = [10 * row + column for row in (1, 2, 3) for column in (1, 2, 3)]
+    assert sorted(crossings.states) == sorted(f"n{node}" for node in nodes)
     assert "n21" not in crossings.row("n22")
     # Whoever walks need not heed one-way signs.
     assert "w20-22>21" in vw.Chain.osm(file, mode="foot")

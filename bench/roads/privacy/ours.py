@@ -62,6 +62,8 @@ class Mechanism:
         return guess["attacker"], guess["standard_error"]
 
     def _labels(self, walks: np.ndarray) -> list[list[str]]:
+        if walks.dtype.kind == "U":
+            return walks.tolist()  # places, which are no states
         states = self.network.chain.states
         return [[states[number] for number in walk] for walk in walks]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 Figures = dict[str, object]
 
@@ -12,7 +12,8 @@ def report(found: list[Figures]) -> str:
     for network, metric in unique((row["network"], row["metric"]) for row in found):
         here = [row for row in found if (row["network"], row["metric"]) == (network, metric)]
         parts.append(f"## {network}, {metric}\n\n{full(here)}")
-    parts.append(f"## Nearest of ours over planar Laplace\n\n{summary(found)}")
+    parts.append(f"## Mean metres, planar Laplace → the nearest of ours: their ratio\n\n{summary(found)}")
+    parts.append(f"## What auto takes, over the nearest of ours\n\n{of_auto(found)}")
     return "\n\n".join(parts)
 
 
@@ -58,37 +59,39 @@ def is_auto(row: Figures) -> bool:
 
 
 def summary(found: list[Figures]) -> str:
-    """For each setting and delay: the peer, the best of ours, and the best of what `auto` takes."""
-    header = [
-        "network",
-        "metric",
-        "ε",
-        "delay",
-        "planar Laplace",
-        "ours",
-        "",
-        "ratio",
-        "auto",
-        "",
-        "auto/ours",
-    ]
+    """For each setting and delay the peer, the nearest of ours, and their ratio."""
+    return by_epsilon(found, beside_the_peer)
+
+
+def of_auto(found: list[Figures]) -> str:
+    """For each setting and delay how much farther off what `auto` takes is than the nearest of ours."""
+    return by_epsilon(found, beside_ours)
+
+
+def by_epsilon(found: list[Figures], cell: Callable[[list[Figures]], str]) -> str:
+    epsilons = unique(row["epsilon"] for row in found)
+    keys = unique((row["network"], row["metric"], row["delay"]) for row in found)
     lines = []
-    keys = unique((row["network"], row["metric"], row["epsilon"], row["delay"]) for row in found)
-    for key in keys:
-        here = [r for r in found if (r["network"], r["metric"], r["epsilon"], r["delay"]) == key]
-        peer = next(row for row in here if row["mechanism"] == "planar Laplace")
-        best = min(filter(is_ours, here), key=lambda row: row["metres"])
-        auto = min(filter(is_auto, here), key=lambda row: row["metres"])
-        lines.append(
-            [
-                *key,
-                pair(peer["metres"], 1),
-                pair(best["metres"], 1),
-                best["mechanism"],
-                pair(best["ratio"], 2),
-                pair(auto["metres"], 1),
-                auto["mechanism"],
-                f"{auto['metres'][0] / best['metres'][0]:.2f}" if best["metres"][0] else "",
-            ]
-        )
-    return table(header, lines)
+    for key in sorted(keys, key=lambda key: [key[:2] for key in keys].index(key[:2])):
+        here = [row for row in found if (row["network"], row["metric"], row["delay"]) == key]
+        cells = [[row for row in here if row["epsilon"] == epsilon] for epsilon in epsilons]
+        lines.append([*key, *(cell(rows) if rows else "" for rows in cells)])
+    return table(["network", "metric", "delay", *(f"ε = {epsilon}" for epsilon in epsilons)], lines)
+
+
+def beside_the_peer(rows: list[Figures]) -> str:
+    peer = next(row for row in rows if row["mechanism"] == "planar Laplace")
+    best = nearest(filter(is_ours, rows))
+    name = best["mechanism"].partition(",")[0].partition(" (")[0]
+    metres = f"{peer['metres'][0]:.3g} → {best['metres'][0]:.3g} {name}"
+    return f"{metres}: {best['ratio'][0]:.2f} ± {best['ratio'][1]:.2f}"
+
+
+def beside_ours(rows: list[Figures]) -> str:
+    auto, best = (nearest(filter(which, rows)) for which in (is_auto, is_ours))
+    name = auto["mechanism"].removeprefix("auto ")
+    return f"{auto['metres'][0] / best['metres'][0]:.2f} {name}"
+
+
+def nearest(rows: Iterable[Figures]) -> Figures:
+    return min(rows, key=lambda row: row["metres"])
