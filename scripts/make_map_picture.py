@@ -1,90 +1,98 @@
-"""Draws docs/pictures/map.svg: a real walk in a made-up town, and what was released in its place.
+"""Draws docs/pictures/map.svg: a van's real walk in a made-up town, and what was released in its place.
 
-Runs the program that it is given, and draws the GeoJSON that `veilwalk map` writes. The release is drawn
-from a number, so that the picture is the same each time.
+Runs the program that it is given on the data of docs/tutorial-fleet.md, and draws the GeoJSON that it
+writes. The release is drawn from a number, so that the picture is the same each time.
 
     python scripts/make_map_picture.py target/debug/veilwalk
 """
 
 from __future__ import annotations
 
-import csv
 import json
+import math
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from make_pictures import INK, QUIET, REAL, SEEN, Picture
 
-WIDE, HIGH, MARGIN, TOP = 720, 470, 30, 60
+SAMPLES = Path(__file__).resolve().parent.parent / "docs" / "samples" / "tutorial-fleet"
+WIDE, MARGIN, TOP, BOTTOM = 720, 40, 64, 64
+WALK = "van1/2024-03-04"
+WIDTHS = {"primary": 6, "secondary": 4.5, "residential": 3}
+
+Line = list[list[float]]
 
 
-def made(program: Path, folder: Path) -> tuple[dict[str, list[list[float]]], list[list[list[float]]]]:
-    """The walks by their layers, and the streets."""
+def walks(program: Path, folder: Path) -> dict[str, list[Line]]:
+    """The lines of a walk by their layers."""
 
-    def run(*args: str) -> None:
+    def run(*args: str | Path) -> None:
         subprocess.run([program, *args], cwd=folder, check=True, stderr=subprocess.DEVNULL)
 
-    grid = ["--width", "18", "--height", "10", "--seed", "3", "--spacing", "100m"]
-    run("chain", "generate", "grid", *grid, "--places", "places.csv", "-o", "grid.csv")
-    run("chain", "compile", "grid.csv", "--places", "places.csv", "-o", "town")
-    run("chain", "sample", "town", "--walks", "1", "--steps", "40", "--seed", "5", "-o", "walks.csv")
-    promise = ["--epsilon", "1", "--radius", "2", "--mechanism", "tight", "--seed", "1"]
-    run("privatize", "walks.csv", "--chain", "town", *promise, "-o", "released.csv")
-    run("map", "released.csv", "--chain", "town", "--real", "walks.csv", "-o", "map.geojson")
-    features = json.loads((folder / "map.geojson").read_text())["features"]
-    lines = [feature for feature in features if feature["geometry"]["type"] == "LineString"]
-    layers = {line["properties"]["layer"]: line["geometry"]["coordinates"] for line in lines}
-    with (folder / "places.csv").open() as file:
-        places = {
-            row["state"]: [float(row["longitude"]), float(row["latitude"])] for row in csv.DictReader(file)
-        }
-    with (folder / "grid.csv").open() as file:
-        streets = [[places[row["from"]], places[row["to"]]] for row in csv.DictReader(file)]
-    return layers, streets
+    clock = ["--every", "20s"]
+    run("chain", "osm", SAMPLES / "town.osm", *clock, "--speed", "50", "-o", "town.model")
+    window = ["--window", "08:00-08:10", "--timezone", "UTC"]
+    run("prepare", SAMPLES / "positions.csv", "--map", "town.model", *clock, *window, "-o", "walks.csv")
+    promise = ["--epsilon", "3", "--per", "150m", "--mechanism", "tight", "--seed", "1"]
+    run("privatize", "walks.csv", "--chain", "town.model", *promise, "-o", "released.csv")
+    run("map", "released.csv", "--chain", "town.model", "--real", "walks.csv", "-o", "map.geojson")
+    layers: dict[str, list[Line]] = {"real": [], "released": []}
+    for feature in json.loads((folder / "map.geojson").read_text())["features"]:
+        properties, geometry = feature["properties"], feature["geometry"]
+        if properties["trajectory"] == WALK and geometry["type"] == "LineString":
+            layers[properties["layer"]].append(geometry["coordinates"])
+    return layers
 
 
-def draw(layers: dict[str, list[list[float]]], streets: list[list[list[float]]]) -> None:
-    points = [point for street in streets for point in street]
+def draw(layers: dict[str, list[Line]]) -> None:
+    town = ET.parse(SAMPLES / "town.osm").getroot()
+    nodes = {
+        node.get("id"): [float(node.get("lon", "")), float(node.get("lat", ""))] for node in town.iter("node")
+    }
+    streets, water = [], []
+    for way in town.iter("way"):
+        tags = {tag.get("k"): tag.get("v") for tag in way.iter("tag")}
+        line = [nodes[nd.get("ref")] for nd in way.iter("nd")]
+        if "highway" in tags:
+            streets.append((WIDTHS[tags["highway"] or ""], line))
+        else:
+            water.append(line)
+    points = [point for _, line in streets for point in line]
     west, east = min(x for x, _ in points), max(x for x, _ in points)
-    north = max(y for _, y in points)
+    south, north = min(y for _, y in points), max(y for _, y in points)
     scale = (WIDE - 2 * MARGIN) / (east - west)
+    # A degree of latitude is longer on the ground than one of longitude.
+    up = scale / math.cos(math.radians(north))
+    high = round(TOP + (north - south) * up + BOTTOM)
 
     def at(point: list[float]) -> tuple[float, float]:
-        return round(MARGIN + (point[0] - west) * scale, 1), round(TOP + (north - point[1]) * scale, 1)
+        return round(MARGIN + (point[0] - west) * scale, 1), round(TOP + (north - point[1]) * up, 1)
 
-    picture = Picture(WIDE, HIGH, "A real walk in a made-up town, and what was released in its place")
-    drawn = set()
-    for start, end in streets:
-        pair = frozenset((at(start), at(end)))
-        if len(pair) == 2 and pair not in drawn:
-            drawn.add(pair)
-            picture.line([at(start), at(end)], "#d0d7de", width=2)
-    for layer, colour, width in (("real", REAL, 9), ("released", SEEN, 3)):
-        way = [at(point) for point in layers[layer]]
-        picture.line(way, colour, width=width)
-        picture.dot(*way[0], colour, radius=7, hollow=True)
-        picture.dot(*way[-1], colour, radius=7)
-    picture.text(MARGIN, 36, "the real walk", colour=REAL, bold=True)
-    picture.text(MARGIN + 120, 36, "what was released", colour=SEEN, bold=True)
-    picture.text(
-        WIDE - MARGIN,
-        36,
-        "streets of 100 m, made up; ε = 1 within 2 nats",
-        colour=QUIET,
-        anchor="end",
-        size=12,
-    )
-    picture.text(
-        MARGIN,
-        HIGH - 20,
-        "Both take streets that are there. Circles are where they begin, dots where they end.",
-        colour=INK,
-    )
+    picture = Picture(WIDE, high, "A van's real walk in a made-up town, and what was released in its place")
+    for line in water:
+        # No farther than the card.
+        inside = [(min(max(x, 12.0), WIDE - 12.0), y) for x, y in map(at, line)]
+        picture.line(inside, "#cfe8fc", width=22)
+    for width, line in streets:
+        picture.line([at(point) for point in line], "#d0d7de", width=width)
+    for layer, colour, width in (("real", REAL, 9), ("released", SEEN, 3.5)):
+        for way in layers[layer]:
+            picture.line([at(point) for point in way], colour, width=width)
+        start, end = layers[layer][0][0], layers[layer][-1][-1]
+        picture.dot(*at(start), colour, radius=7, hollow=True)
+        picture.dot(*at(end), colour, radius=7)
+    picture.text(MARGIN, 34, "the real drive", colour=REAL, bold=True)
+    picture.text(MARGIN + 125, 34, "what was released", colour=SEEN, bold=True)
+    told = "answered at once, ε = 3 for each 150 m along the streets"
+    picture.text(WIDE - MARGIN, 34, told, colour=QUIET, anchor="end", size=12)
+    told = "A made-up town. Circles are where the drives begin, dots where they end."
+    picture.text(MARGIN, high - 20, told, colour=INK)
     picture.save("map.svg")
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        draw(*made(Path(sys.argv[1]).resolve(), Path(folder)))
+        draw(walks(Path(sys.argv[1]).resolve(), Path(folder)))

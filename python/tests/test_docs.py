@@ -29,6 +29,7 @@ from conftest import ROOT, built
 MADE = {"commands.md", "proofs.md"}
 """Pages of the site that follow from the code, made when it is built."""
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md") if page.name not in MADE)]
+REPOSITORY = "https://github.com/veilwalk/veilwalk/blob/main/"
 SHARED = ROOT.parent / "shared" / "data"
 OTHERS = {
     "git",
@@ -165,10 +166,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_links_lead_somewhere(page: Path, made: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if re.match(r"\w+:", target):
+        in_repository = target.startswith(REPOSITORY)
+        if re.match(r"\w+:", target) and not in_repository:
             continue
-        name, _, anchor = target.partition("#")
+        name, _, anchor = target.removeprefix(REPOSITORY).partition("#")
         folder = made if name in MADE and page.parent.name == "docs" else page.parent
+        folder = ROOT if in_repository else folder
+        # The site has the pages of docs/ and nothing else.
+        assert in_repository or page.parent.name != "docs" or ".." not in name, f"{page.name}: {target}"
         file = (folder / unquote(name)).resolve() if name else page
         assert file.exists(), f"{page.name}: {target}: there is no {file}"
         if anchor and file.suffix == ".md":
@@ -197,3 +202,35 @@ def test_proofs_are_readable(made: Path) -> None:
     assert "](super" not in page
     assert "](crate" not in page
     assert "[`" not in page.replace("[`crates/", "")
+
+
+def test_links_of_the_site_are_checked(tmp_path: Path) -> None:
+    """That a link which leads nowhere is found, in each of the ways it can."""
+    (tmp_path / "index.html").write_text(
+        '<h1 id="here">x</h1><a href="other.html#there">good</a><a href="#here">good</a>'
+        f'<a href="{REPOSITORY}README.md#install">good</a><a href="https://elsewhere.example">not ours</a>'
+    )
+    (tmp_path / "other.html").write_text('<h1 id="there">x</h1>')
+    check = [sys.executable, str(ROOT / "scripts" / "check_site.py"), str(tmp_path)]
+    done = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for bad in (
+        "gone.html",
+        "other.html#gone",
+        "../outside.html",
+        f"{REPOSITORY}gone.md",
+        "pictures/gone.svg",
+    ):
+        (tmp_path / "other.html").write_text(f'<h1 id="there">x</h1><a href="{bad}">x</a>')
+        done = subprocess.run(check, capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert bad in done.stderr
+
+
+def test_samples_are_those_that_are_made_up(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, ROOT / "scripts" / "make_samples.py", tmp_path], check=True)
+    made = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(made) == 4
+    for path in made:
+        kept = ROOT / "docs" / "samples" / path.relative_to(tmp_path)
+        assert path.read_text() == kept.read_text(), f"run scripts/make_samples.py: {kept} differs"

@@ -498,7 +498,7 @@ def test_a_manifest_names_every_column(tmp_path: pathlib.Path) -> None:
         M.write_manifest(twice, randomness="system")
     M.session(name=0, ledger=tmp_path / "other.csv.manifest.json")
     (tmp_path / "other.csv").write_text("trajectory,step,state\na,0,B\n")
-    with pytest.raises(vw.VeilwalkError, match="a file that is none"):
+    with pytest.raises(vw.VeilwalkError, match="is no manifest"):
         M.write_manifest(tmp_path / "other.csv", randomness="system")
     with pytest.raises(vw.ReleaseFileError, match='"home" is neither part of a release'):
         M.write_manifest(path, randomness="system")

@@ -29,9 +29,12 @@ __all__ = [
     "estimate_by",
     "expected_counts",
     "expected_trips",
+    "fit_chain",
+    "fit_chain_privately",
     "intervals_of",
     "known_rows",
     "new_release_id",
+    "osm_chain",
     "person_total",
     "prepare",
     "read_ledger",
@@ -41,6 +44,8 @@ __all__ = [
     "release_lists",
     "release_long",
     "release_numbers",
+    "sample_trips",
+    "sample_walks",
     "save_mechanism",
     "saved_release_id",
     "score",
@@ -81,30 +86,7 @@ class Chain:
         largest_component: bool,
     ) -> Chain: ...
     @staticmethod
-    def fit(walks: list[list[str]], restart: bool, largest_component: bool) -> Chain: ...
-    @staticmethod
-    def fit_privately(
-        walks: list[list[str]],
-        persons: list[str],
-        graph: Chain,
-        asked: tuple[str, int, str | None],
-        shares: tuple[str | None, ...],
-        longest: int | None,
-        seed: int | None,
-    ) -> tuple[Chain, list[float] | None, list[float] | None]: ...
-    @staticmethod
     def read(path: str, normalize: bool, largest_component: bool, places: str | None) -> Chain: ...
-    @staticmethod
-    def osm(
-        path: str,
-        mode: str,
-        states: str,
-        turns: str,
-        counts: str | None,
-        every: str | None,
-        speed: float | None,
-        away: str | None,
-    ) -> Chain: ...
     @staticmethod
     def from_bytes(data: bytes) -> Chain: ...
     def to_bytes(self) -> bytes: ...
@@ -144,11 +126,7 @@ class Chain:
     def diameter(self) -> tuple[str, str, float]: ...
     def closest_pair(self) -> tuple[str, str, float] | None: ...
     def distance(self, start: object, end: object, symmetric: bool) -> float: ...
-    def sample(self, walks: int, steps: int, start: object, seed: int | None) -> npt.NDArray[np.int64]: ...
     def evened(self) -> Chain: ...
-    def sample_trips(
-        self, walks: int, lengths: list[float], ends: list[float] | None, seed: int | None
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]: ...
 
 @final
 class Source:
@@ -241,6 +219,7 @@ class Mechanism:
     def fingerprint(self) -> str: ...
     @property
     def scales(self) -> list[str]: ...
+    def beyond(self, metres: float) -> float: ...
     def kernel(self, previous: object, real: object) -> list[tuple[str, float]]: ...
     def loss(self, real: object, other: object) -> float: ...
     def block_name(self, block: str, longest_walk: int | None) -> str: ...
@@ -471,6 +450,32 @@ def release_list_column(
     threads: int | None,
 ) -> tuple[Any, Any | None]: ...
 def time_library(manner: Manner, column: object) -> tuple[float, float, float]: ...
+def fit_chain(walks: list[list[str]], restart: bool, largest_component: bool) -> Chain: ...
+def fit_chain_privately(
+    walks: list[list[str]],
+    persons: list[str],
+    graph: Chain,
+    asked: tuple[str, int, str | None],
+    shares: tuple[str | None, ...],
+    longest: int | None,
+    seed: int | None,
+) -> tuple[Chain, list[float] | None, list[float] | None]: ...
+def sample_walks(
+    chain: Chain, walks: int, steps: int, start: object, seed: int | None
+) -> npt.NDArray[np.int64]: ...
+def sample_trips(
+    chain: Chain, walks: int, lengths: list[float], ends: list[float] | None, seed: int | None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]: ...
+def osm_chain(
+    path: str,
+    mode: str,
+    states: str,
+    turns: str,
+    counts: str | None,
+    every: str | None,
+    speed: float | None,
+    away: str | None,
+) -> Chain: ...
 def compile_chain(chain: Chain, path: str) -> None: ...
 def compile_mechanism(mechanism: Mechanism, path: str) -> None: ...
 def save_mechanism(mechanism: Mechanism, path: str) -> None: ...

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from veilwalk import _native, html
 from veilwalk._native import ParameterError
-from veilwalk.chain import Chain, State
+from veilwalk.chain import Chain
 from veilwalk.exact import Exact, exact_text, several, whole_number
 from veilwalk.figures import read
+from veilwalk.labels import State
 from veilwalk.walks import collect
 from veilwalk.warning import warn
 

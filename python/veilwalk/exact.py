@@ -90,6 +90,21 @@ def is_unicode(text: str) -> bool:
     return True
 
 
+def written(what: str, of_what: str, value: object, error: type[ValueError]) -> str:
+    """A text, or the digits of an integer, that can be written down; an error for anything else.
+
+    >>> written("label", "a state is labelled", 7, ParameterError)
+    '7'
+    """
+    text = text_or_digits(value)
+    if text is None:
+        kind = type(value).__name__
+        raise error(f"a {what} of type {kind}; {of_what} by a string or an integer")
+    if not is_unicode(text):
+        raise error(f"the {what} {text!r} is not Unicode; {of_what} by a string or an integer")
+    return text
+
+
 def path_text(name: str, value: object) -> str:
     """A path as a string.
 

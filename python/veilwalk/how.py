@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.exact import is_unicode, text_or_digits
+from veilwalk.exact import text_or_digits, written
 
 Answer: TypeAlias = tuple[Any, Any]
 """What was released and what was observed, in the same form; `None` for the second under a mechanism that
@@ -158,21 +158,16 @@ class How:
             return made
         if array.dtype.kind != "U":
             return np.array(released, dtype=array.dtype)
-        # Not as wide as the given array, whose width may be that of the longest real state. Only places that were
-        # observed are longer than every label.
-        width = max(max(map(len, self.labels)), made.dtype.itemsize // 4 if made.dtype.kind == "U" else 1)
+        # Not as wide as the given array, whose width may be that of the longest real state. Only places
+        # that were observed are longer than every label.
+        wide = made.dtype.itemsize // 4 if made.dtype.kind == "U" else 1
+        width = max(wide, *map(len, self.labels))
         return np.array(released, dtype=f"U{width}")
 
 
 def name_text(value: object) -> str:
     """The name of a walk as text; an integer is its digits."""
-    text = text_or_digits(value)
-    if text is None:
-        kind = type(value).__name__
-        raise WalkError(f"a name of type {kind}; a walk is named by a string or an integer")
-    if not is_unicode(text):
-        raise WalkError(f"the name {text!r} is not Unicode; a walk is named by a string or an integer")
-    return text
+    return written("name", "a walk is named", value, WalkError)
 
 
 def person_texts(person: Mapping[Any, object] | None) -> dict[str, str] | None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from veilwalk import _native, tables
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.chain import Chain, State
+from veilwalk.chain import Chain
 from veilwalk.exact import whole_number
 from veilwalk.how import OBSERVED
+from veilwalk.labels import State
 from veilwalk.walks import collect
 from veilwalk.warning import warn
 

@@ -9,7 +9,8 @@ from veilwalk import analysis, inference
 from veilwalk import attack as attacks
 from veilwalk._native import ParameterError
 from veilwalk.attack import Attack
-from veilwalk.chain import Chain, State
+from veilwalk.chain import Chain
+from veilwalk.labels import State
 from veilwalk.session import Block
 from veilwalk.warning import warn
 

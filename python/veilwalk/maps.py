@@ -9,8 +9,9 @@ from typing import Any
 
 from veilwalk import _native, tables
 from veilwalk._native import ParameterError
-from veilwalk.chain import Chain, State
+from veilwalk.chain import Chain
 from veilwalk.how import name_text
+from veilwalk.labels import State
 from veilwalk.walks import collect
 
 

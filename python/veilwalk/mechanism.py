@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, VeilwalkError
-from veilwalk.chain import Chain, State
+from veilwalk.chain import Chain
 from veilwalk.exact import (
     Exact,
     exact_fraction,
@@ -24,6 +24,7 @@ from veilwalk.exact import (
 from veilwalk.files import Audit
 from veilwalk.guarantee import Guarantee
 from veilwalk.how import block_text
+from veilwalk.labels import State
 from veilwalk.learning import Learning
 from veilwalk.releasing import Releasing
 from veilwalk.session import Block
@@ -32,7 +33,7 @@ from veilwalk.session import Block
 class Mechanism(Releasing, Learning):
     """A member of the family on a chain, with its promise.
 
-    `name` is `auto`, `tight`, `believed`, `cell`, `sharp`, `paper`, `exponential`, `chen` or
+    `name` is `auto`, `tight`, `believed`, `plane`, `cell`, `sharp`, `paper`, `exponential`, `chen` or
     `exponential-hamming`. `auto` takes the best of a few, found on short walks of the chain's own that are
     released with a private start; `name` then says which one that is. The promise is epsilon for walks
     whose states differ by at most `radius` nats in all, or in at most `substitutions` states. Numbers are
@@ -70,6 +71,10 @@ class Mechanism(Releasing, Learning):
     ('states', 'solved', 0)
     >>> released, observed = m.privatize([["Caa", "Ca/C"]], observed=True)
 
+    `plane` observes a *place*: latitude and longitude near the real state's, by planar Laplace noise that is
+    drawn exactly. It is for chains whose states have coordinates, and promises in straight-line metres
+    (`metric="line"`). What it observes are texts, whatever the states are.
+
     `candidates` says which states can be drawn: `"moves"` (of the last released state), `"states"` (all of
     them, with public `weights`: `"tight"` or `"even"`) or `"believed"` (those that are at least
     `believed_from` times as likely as the likeliest, by what was observed before). `track` says what the
@@ -99,7 +104,7 @@ class Mechanism(Releasing, Learning):
         rule: str | None = None,
         chain_weight: Exact | None = None,
         calibrate: Literal["theorem", "exact"] | None = None,
-        candidates: Literal["moves", "states", "believed"] | None = None,
+        candidates: Literal["moves", "states", "believed", "plane"] | None = None,
         weights: Literal["tight", "even"] | None = None,
         believed_from: Exact | None = None,
         track: Literal["distance", "states", "distance-ahead", "states-ahead"] | None = None,
@@ -214,7 +219,7 @@ class Mechanism(Releasing, Learning):
 
     @property
     def candidates(self) -> str:
-        """Which states can be drawn: `moves`, `states` or `believed`."""
+        """Which states can be drawn: `moves`, `states` or `believed`; `plane` for places on the earth."""
         return self._native.candidates
 
     @property
@@ -323,7 +328,8 @@ class Mechanism(Releasing, Learning):
 
     def kernel(self, *, previous: State, real: State) -> dict[str, float]:
         """The exact distribution of the next released state, or of what is observed next: among believed
-        states, if the real one before was `previous` for sure.
+        states, if the real one before was `previous` for sure. Places have no end, so under `plane` there is
+        `beyond` instead.
 
         >>> import veilwalk as vw
         >>> m = vw.Mechanism("paper", vw.Chain.credit(), epsilon=1, radius=1)
@@ -331,6 +337,10 @@ class Mechanism(Releasing, Learning):
         {'Baa': 0.002687, 'Ba': 0.008462, 'B': 0.032784, 'Caa': 0.090305, 'Ca/C': 0.861216, 'Def': 0.004546}
         """
         return dict(self._native.kernel(previous, real))
+
+    def beyond(self, metres: float) -> float:
+        """The probability that `plane` observes a place farther than this from the real one."""
+        return self._native.beyond(metres)
 
     def loss(self, real: State, other: State) -> float:
         """The exact loss of replacing one real state by another, rounded up: the odds between the two
@@ -537,7 +547,7 @@ def remade(
 def mechanism_of(winner: Mapping[str, Any], chain: Chain, promise: Mapping[str, Any]) -> Mechanism:
     """A member of a ranking, made."""
     if winner["candidates"] != "moves":
-        name = "believed" if winner["candidates"] == "believed" else "tight"
+        name = "tight" if winner["candidates"] == "states" else winner["candidates"]
         return Mechanism(name, chain, **promise, believed_from=winner["believed_from"], track=winner["track"])
     return Mechanism(
         winner["mechanism"] or "cell",

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from veilwalk._native import ParameterError
-from veilwalk.chain import State, label_text
 from veilwalk.html import in_nats
+from veilwalk.labels import State, label_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
 
 from veilwalk import _native, persons, walks
 from veilwalk._native import ParameterError
-from veilwalk.chain import State
 from veilwalk.exact import Exact, exact_text, path_text, several, whole_number
 from veilwalk.files import Ledger
 from veilwalk.how import How, block_text, name_text
+from veilwalk.labels import State
 from veilwalk.session import Block, Session
 from veilwalk.source import check_guarantee, source, warn_of_first, warn_of_skipped
 

@@ -16,7 +16,8 @@ from veilwalk.walks import collect
 from veilwalk.warning import warn
 
 if TYPE_CHECKING:
-    from veilwalk.chain import Chain, State
+    from veilwalk.chain import Chain
+    from veilwalk.labels import State
     from veilwalk.mechanism import Mechanism
 
 MEASURES = {

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from veilwalk._native import ParameterError, saved_release_id
 from veilwalk._native import Session as NativeSession
-from veilwalk.chain import State
 from veilwalk.how import block_text, name_text
+from veilwalk.labels import State
 from veilwalk.source import check_guarantee, source, warn_of_first
 
 if TYPE_CHECKING:

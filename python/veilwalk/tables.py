@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from veilwalk._native import sample_trips
 from veilwalk.chain import Chain
 from veilwalk.exact import whole_number
 from veilwalk.warning import warn
@@ -36,9 +37,8 @@ class Trips(NamedTuple):
         warning says how near."""
         states = self.chain.states
         ends = None if self.ends is None else [float(self.ends.get(state, 0)) for state in states]
-        drawn, sizes, off = self.chain._native.sample_trips(
-            whole_number("walks", walks, 0), [float(share) for share in self.lengths], ends, seed
-        )
+        count, lengths = whole_number("walks", walks, 0), [float(share) for share in self.lengths]
+        drawn, sizes, off = sample_trips(self.chain._native, count, lengths, ends, seed)
         if off > _FAR:
             warn(
                 "walks of this chain with these starts and lengths do not all end where they should; "

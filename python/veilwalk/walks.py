@@ -147,7 +147,9 @@ def _numpy(array: Any, how: How) -> Answer:
             answer,
             lambda numbers: numbers.astype(array.dtype).reshape(shape),
             # Places are texts.
-            lambda seen: (np.array(seen) if isinstance(seen, list) else seen.astype(array.dtype)).reshape(shape),
+            lambda seen: (np.array(seen) if isinstance(seen, list) else seen.astype(array.dtype)).reshape(
+                shape
+            ),
         )
     if array.dtype.kind not in "UOT":
         raise WalkError(

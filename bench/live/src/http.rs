@@ -42,7 +42,7 @@ async fn one(
     stream.set_nodelay(true)?;
     let mut stream = BufReader::new(stream);
     let mut record = Record::new();
-    for round in 0.. {
+    for round in 0..load.steps.div_ceil(batch) {
         for walk in (connection..load.walks.max(connections)).step_by(connections as usize) {
             if record.begun().elapsed() > load.time() {
                 return Ok(record);

@@ -36,6 +36,10 @@ struct Load {
     #[arg(long, default_value_t = 10)]
     seconds: u64,
 
+    /// How many steps of each walk are sent at most, in rounds over all walks
+    #[arg(long, default_value_t = u64::MAX)]
+    steps: u64,
+
     /// What the names of walks begin with; another one for every run against one service
     #[arg(long, default_value = "run")]
     name: String,

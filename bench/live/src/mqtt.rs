@@ -29,7 +29,7 @@ pub(crate) async fn drive(load: &Load, address: SocketAddr, ahead: usize) -> Res
     let (client, mut events) = client("veilwalk-load");
     tokio::spawn(async move { while events.poll().await.is_ok() {} });
     let mut record = Record::new();
-    'all: for step in 0.. {
+    'all: for step in 0..load.steps {
         for walk in 0..load.walks {
             if record.begun().elapsed() > load.time() {
                 break 'all;

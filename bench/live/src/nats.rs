@@ -25,7 +25,7 @@ pub(crate) async fn drive(load: &Load, address: SocketAddr, ahead: usize) -> Res
         .backpressure_on_inflight(true)
         .build(client);
     let mut record = Record::new();
-    'all: for step in 0.. {
+    'all: for step in 0..load.steps {
         for walk in 0..load.walks {
             if record.begun().elapsed() > load.time() {
                 break 'all;

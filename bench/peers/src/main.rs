@@ -199,7 +199,7 @@ fn observe(chain: Chain, handover: &std::path::Path, steps: usize) -> Result<ser
         let mut states = Vec::with_capacity(observed.len());
         let mut memory = 0;
         for &state in &observed {
-            follower.push(&mut walk, state, &mut states);
+            follower.push(&mut walk, state.into(), &mut states);
             memory += walk.memory();
         }
         (states, memory / observed.len())

@@ -3,6 +3,10 @@
 //! A message is handed back exactly once, when it has an answer or a refusal that will not change. Until then it must not
 //! be acknowledged, so that the broker sends it again if the process ends.
 //!
+//! With a lag, the answer to a step comes with a later one, and the last ones with the end. A message is done with when its
+//! *step* is on the disk, with what was observed of it, and what it made due is answered. So every answer belongs to one
+//! message, that of the step or end it comes with, and is published again whenever that message is not acknowledged.
+//!
 //! Brokers deliver out of order after a restart. A step that does not follow waits here for the ones before it, up to
 //! a limit, and is asked again when they were answered. Where the store or the ledger is in trouble, messages
 //! wait until it is not.
@@ -12,8 +16,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use veilwalk_live::{Ask, Done, Live, Refusal, Request, WalkName};
+use veilwalk_live::{Answer, Ask, Done, Live, Refusal, Request, WalkName};
 
+use crate::pattern::{REFUSED, RELEASED};
 use crate::shell::{Refused, Shell};
 
 /// How long it is waited before the store or the ledger is asked again.
@@ -41,15 +46,41 @@ enum Last {
     Yes,
 }
 
-/// What came of a message.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Reply {
-    /// To be published: the number of a step and its answer.
-    Answers(Vec<(u64, Vec<u8>)>),
-    /// The walk is over.
-    Ended(Vec<u8>),
-    /// Nothing is released.
-    Refused(Vec<u8>),
+/// What came of a message, to be published. With a lag that may be nothing, or answers to steps before.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reply {
+    /// The number of a step and its answer.
+    pub(crate) answers: Vec<(u64, Vec<u8>)>,
+    /// That the walk is over, which comes after its answers.
+    pub(crate) ended: Option<Vec<u8>>,
+    /// That nothing is released.
+    pub(crate) refused: Option<Vec<u8>>,
+}
+
+impl Reply {
+    fn refused(payload: Vec<u8>) -> Self {
+        Self { refused: Some(payload), ..Self::default() }
+    }
+
+    /// What is published: the word that its topic ends with, what names it in its walk, and the message.
+    pub(crate) fn messages(self) -> impl Iterator<Item = (&'static str, Named, Vec<u8>)> {
+        let answers = self.answers.into_iter();
+        let answers = answers.map(|(step, payload)| (RELEASED, Named::Step(step), payload));
+        let ended = self.ended.map(|payload| (RELEASED, Named::End, payload));
+        let refused = self.refused.map(|payload| (REFUSED, Named::Nothing, payload));
+        answers.chain(ended).chain(refused)
+    }
+}
+
+/// What names a message in its walk: two of the same name are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// The answer to a step.
+    Step(u64),
+    /// The end.
+    End,
+    /// Refusals have no name.
+    Nothing,
 }
 
 /// A message that is done with, and what came of it.
@@ -105,7 +136,7 @@ impl<T> Desk<T> {
 
     /// Takes a message over that is refused as it is.
     pub(crate) fn refuse(&mut self, token: T, walk: WalkName, refused: &Refused) {
-        let reply = Reply::Refused(refused.payload(None));
+        let reply = Reply::refused(refused.payload(None));
         self.ready.push_back(Finished { token, walk, reply });
     }
 
@@ -166,23 +197,23 @@ impl<T> Desk<T> {
         self.shell.outcome(&outcome);
         let reply = match outcome {
             Ok(Done::Answered(answers)) => {
-                let next = answers.iter().map(|answer| answer.number + 1).max();
-                let walk = self.jobs.get(&id).map(|job| job.request.walk.clone());
-                if let (Some(walk), Some(next)) = (walk, next) {
+                let job = self.jobs.get(&id);
+                let walk = job.map(|job| job.request.walk.clone());
+                // With a lag, answers are to steps before those that were taken.
+                if let (Some(walk), Some(next)) = (walk, job.and_then(|job| after(&job.request))) {
                     self.follow(&walk, next);
                 }
-                let shell = &self.shell;
-                let answers = answers.iter().map(|answer| (answer.number, shell.answer(answer)));
-                Reply::Answers(answers.collect())
+                Reply { answers: self.written(&answers), ..Reply::default() }
             }
-            Ok(Done::Ended { steps, .. }) => {
-                Reply::Ended(format!("{{\"ended\":true,\"steps\":{steps}}}").into_bytes())
+            Ok(Done::Ended { steps, rest }) => {
+                let ended = format!("{{\"ended\":true,\"steps\":{steps}}}").into_bytes();
+                Reply { answers: self.written(&rest), ended: Some(ended), ..Reply::default() }
             }
             Err(refusal) => match self.put_off(id, &refusal) {
                 PutOff::Yes => return,
                 PutOff::No => {
                     let step = self.jobs.get(&id).and_then(|job| first(&job.request));
-                    Reply::Refused(Refused::from(&refusal).payload(step))
+                    Reply::refused(Refused::from(&refusal).payload(step))
                 }
             },
         };
@@ -190,6 +221,11 @@ impl<T> Desk<T> {
             let walk = job.request.walk;
             self.ready.push_back(Finished { token: job.token, walk, reply });
         }
+    }
+
+    /// Answers as they are published.
+    fn written(&self, answers: &[Answer]) -> Vec<(u64, Vec<u8>)> {
+        answers.iter().map(|answer| (answer.number, self.shell.answer(answer))).collect()
     }
 
     /// Keeps a message for later, if the refusal may not be the last word.
@@ -242,6 +278,14 @@ impl<T> Desk<T> {
 enum PutOff {
     Yes,
     No,
+}
+
+/// The number after the last step that is asked for.
+fn after(request: &Request) -> Option<u64> {
+    match &request.ask {
+        Ask::Steps(steps) => steps.iter().map(|step| step.number.saturating_add(1)).max(),
+        Ask::End => None,
+    }
 }
 
 /// The number of the first step that is asked for.

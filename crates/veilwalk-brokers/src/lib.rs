@@ -31,7 +31,7 @@ mod source;
 mod tls;
 
 pub use address::{Address, AddressError, Encryption, Login, Protocol};
-pub use owntracks::{States, Tracks, TracksError};
+pub use owntracks::{Location, States, Tracks, TracksError};
 pub use pattern::{Pattern, PatternError, Syntax};
 pub use shell::{News, Refused, Shell};
 pub use source::{Form, Source};

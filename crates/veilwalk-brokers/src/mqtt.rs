@@ -24,8 +24,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::address::{Address, Encryption, Login};
-use crate::desk::{Desk, Finished, Reply};
-use crate::pattern::{REFUSED, RELEASED};
+use crate::desk::{Desk, Finished};
 use crate::shell::News;
 use crate::source::{Read, Source, stopped};
 use crate::tls::{self, TlsError};
@@ -222,27 +221,23 @@ impl<'a> Connection<'a> {
 
     /// Publishes what came of a message.
     async fn publish(&mut self, finished: Finished<Publish>) -> Result<(), String> {
-        let (word, payloads) = match finished.reply {
-            Reply::Answers(answers) => {
-                (RELEASED, answers.into_iter().map(|(_, payload)| payload).collect())
-            }
-            Reply::Ended(payload) => (RELEASED, vec![payload]),
-            Reply::Refused(payload) => (REFUSED, vec![payload]),
-        };
         let publish = finished.token;
-        if payloads.is_empty() {
+        let messages = finished.reply.messages().map(|(word, _, payload)| {
+            let topic = self.source.pattern.beside(&publish.topic, word);
+            (topic, self.source.named(&finished.walk, payload))
+        });
+        let messages: Vec<(String, Vec<u8>)> = messages.collect();
+        if messages.is_empty() {
             return self.acknowledge(&publish).await;
         }
-        let topic = self.source.pattern.beside(&publish.topic, word);
         // Numbers are counted up from here, so no two messages have one.
         let id = self.published;
-        self.messages.insert(id, Message { publish, left: payloads.len() });
-        for payload in payloads {
-            let payload = self.source.named(&finished.walk, payload);
+        self.messages.insert(id, Message { publish, left: messages.len() });
+        for (topic, payload) in messages {
             self.answers.insert(self.published, id);
             self.published += 1;
             self.client
-                .publish(topic.as_str(), QoS::AtLeastOnce, false, payload)
+                .publish(topic, QoS::AtLeastOnce, false, payload)
                 .await
                 .map_err(|_| "the connection has ended".to_owned())?;
         }

@@ -26,12 +26,13 @@ use thiserror::Error;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use crate::address::{Address, Encryption, Login};
-use crate::desk::{Desk, Finished, Reply};
+use crate::desk::{Desk, Finished, Named};
 use crate::pattern::{Pattern, REFUSED, RELEASED};
 use crate::shell::{News, Shell};
 use crate::source::{Read, Source, stopped};
 
-/// How long the server waits for an acknowledgement before it delivers again.
+/// How long the server waits for an acknowledgement before it delivers again: what a service that was killed had, the
+/// next one gets only then.
 const ACK_WAIT: Duration = Duration::from_secs(5);
 /// How often it is told that a message is still under way.
 const PROGRESS: Duration = Duration::from_secs(2);
@@ -343,24 +344,16 @@ impl Service {
     fn publish(&mut self, finished: Finished<(u64, Subject)>, source: &Source) {
         let (id, subject) = finished.token;
         let walk = finished.walk.as_str();
-        let (word, payloads): (_, Vec<(String, Vec<u8>)>) = match finished.reply {
-            Reply::Answers(answers) => {
-                let named = |(step, payload)| (format!("{} {walk} {step}", self.id), payload);
-                (RELEASED, answers.into_iter().map(named).collect())
-            }
-            Reply::Ended(payload) => (RELEASED, vec![(format!("{} {walk} end", self.id), payload)]),
-            Reply::Refused(payload) => (REFUSED, vec![(String::new(), payload)]),
-        };
-        if let Some(message) = self.under_way.get_mut(&id) {
-            message.left = payloads.len().max(1);
-        }
-        if payloads.is_empty() {
-            self.publishing.push(async move { id }.boxed());
-        }
-        let subject = source.pattern.beside(&subject, word);
-        for (name, payload) in payloads {
-            let (context, subject, shell) =
-                (self.context.clone(), subject.clone(), source.shell.clone());
+        let mut left = 0;
+        for (word, named, payload) in finished.reply.messages() {
+            left += 1;
+            let name = match named {
+                Named::Step(step) => format!("{} {walk} {step}", self.id),
+                Named::End => format!("{} {walk} end", self.id),
+                Named::Nothing => String::new(),
+            };
+            let (context, shell) = (self.context.clone(), source.shell.clone());
+            let subject = source.pattern.beside(&subject, word);
             self.publishing.push(
                 async move {
                     until_stored(&context, subject, name, payload, &shell).await;
@@ -368,6 +361,12 @@ impl Service {
                 }
                 .boxed(),
             );
+        }
+        if left == 0 {
+            self.publishing.push(async move { id }.boxed());
+        }
+        if let Some(message) = self.under_way.get_mut(&id) {
+            message.left = left.max(1);
         }
     }
 

@@ -19,7 +19,7 @@ use thiserror::Error;
 use veilwalk::StateId;
 use veilwalk::chain::UnknownState;
 use veilwalk_live::{Ask, Request, Step, WalkName};
-use veilwalk_prepare::{LiveClock, Places};
+use veilwalk_prepare::LiveClock;
 
 use crate::desk::Refill;
 use crate::shell::Refused;
@@ -31,8 +31,19 @@ const OLDEST: i64 = 31 * 86_400;
 /// How many devices are remembered.
 const MOST_DEVICES: usize = 1_000_000;
 
-/// Which state of the chain a label is.
-pub type States = Arc<dyn Fn(&str) -> Result<StateId, UnknownState> + Send + Sync>;
+/// Where somebody says they are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Location {
+    /// Degrees north of the equator.
+    pub latitude: f64,
+    /// Degrees east of Greenwich.
+    pub longitude: f64,
+    /// In which direction they move, in degrees clockwise from north, if they do.
+    pub course: Option<f64>,
+}
+
+/// Which state of the chain a location is. None if there is no such place on the earth.
+pub type States = Arc<dyn Fn(Location) -> Option<Result<StateId, UnknownState>> + Send + Sync>;
 
 /// What is wrong with a clock for locations.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -63,7 +74,6 @@ pub enum TracksError {
 /// Makes requests of locations.
 pub struct Tracks {
     clock: LiveClock,
-    places: Places,
     away: Option<StateId>,
     /// In seconds.
     gap: Option<i64>,
@@ -96,13 +106,16 @@ struct Message {
     lat: Option<f64>,
     lon: Option<f64>,
     tst: Option<i64>,
+    /// The course, and the speed.
+    cog: Option<f64>,
+    vel: Option<f64>,
 }
 
 /// What a request comes to, and how to make it again.
 type Asked = (Request, Option<Refill>);
 
 impl Tracks {
-    /// Locations on this clock, as states of these places. `away` is where a device is of which nothing is known, or
+    /// Locations on this clock, as these states. `away` is where a device is of which nothing is known, or
     /// nothing for longer than `gap` seconds.
     ///
     /// # Errors
@@ -110,7 +123,6 @@ impl Tracks {
     /// If walks would end before their day does, or answers of a day be forgotten on it.
     pub fn new(
         clock: LiveClock,
-        places: Places,
         away: Option<StateId>,
         gap: Option<i64>,
         states: States,
@@ -125,7 +137,7 @@ impl Tracks {
             return Err(TracksError::Kept { ticks: clock.ticks(), kept: limits.kept_answers });
         }
         let (devices, now) = (HashMap::new(), Box::new(now));
-        Ok(Self { clock, places, away, gap, states, now, devices })
+        Ok(Self { clock, away, gap, states, now, devices })
     }
 
     /// Takes the time, in seconds since the beginning of 1970, from here instead of the clock.
@@ -157,14 +169,16 @@ impl Tracks {
                 "tst is in the future, or more than 31 days ago; set the clock of the device";
             return Err(Refused::new("time", error));
         }
-        let label = self.places.label(lat, lon).ok_or_else(|| {
+        // Whoever stands still has a course too, which says nothing.
+        let course = message.cog.filter(|_| message.vel.is_none_or(|speed| speed > 0.0));
+        let location = Location { latitude: lat, longitude: lon, course };
+        let real = (self.states)(location).ok_or_else(|| {
             Refused::new("body", "lat and lon have to be degrees of latitude and longitude")
         })?;
         let Some(tick) = self.clock.tick_of(time) else { return Ok(None) };
         let walk: WalkName = format!("{device}/{}", tick.day)
             .parse()
             .map_err(|_| Refused::new("name", "the name of the device is too long"))?;
-        let real = (self.states)(&label);
         let number = u64::from(tick.number);
         let known = self.devices.get(device);
         // After a start, everything of the day is asked for: answers that are stored may not have been published.
@@ -269,7 +283,7 @@ mod tests {
     use std::time::Duration;
 
     use veilwalk_live::Limits;
-    use veilwalk_prepare::Clock;
+    use veilwalk_prepare::{Clock, Places};
 
     use super::*;
 
@@ -288,11 +302,12 @@ mod tests {
         let places: Places = "h3:9".parse().unwrap();
         let known: Vec<String> =
             PLACES[..2].iter().map(|&(lat, lon)| places.label(lat, lon).unwrap()).collect();
-        let states: States = Arc::new(move |label: &str| {
-            let found = known.iter().position(|known| known == label).map(StateId::new);
-            found.ok_or_else(|| UnknownState { label: String::new(), closest: None })
+        let states: States = Arc::new(move |at: Location| {
+            let label = places.label(at.latitude, at.longitude)?;
+            let found = known.iter().position(|known| *known == label).map(StateId::new);
+            Some(found.ok_or_else(|| UnknownState { label: String::new(), closest: None }))
         });
-        let tracks = Tracks::new(clock, places, away, gap, states, &limits()).unwrap();
+        let tracks = Tracks::new(clock, away, gap, states, &limits()).unwrap();
         tracks.with_clock(|| SIX + 40 * 3600)
     }
 
@@ -404,8 +419,7 @@ mod tests {
         let clock = Clock::new("5m".parse().unwrap(), "06:00-22:00".parse().unwrap()).unwrap();
         let clock = || LiveClock::new(&clock, "UTC".parse().unwrap());
         let new = |limits: &Limits| {
-            Tracks::new(clock(), "h3:9".parse().unwrap(), None, None, tracks.states.clone(), limits)
-                .map(drop)
+            Tracks::new(clock(), None, None, tracks.states.clone(), limits).map(drop)
         };
         assert!(matches!(new(&short), Err(TracksError::Idle { .. })));
         assert!(matches!(

@@ -106,6 +106,57 @@ fn nats_refuses_a_gap_in_the_end() {
     gap(Kind::Nats);
 }
 
+/// With a lag, answers come with later steps, and the last ones with the end: after a kill too, and when all comes once more.
+fn lag(kind: Kind) {
+    const STEPS: u64 = 30;
+    const LAG: u32 = 3;
+    let folder = tempfile::tempdir().unwrap();
+    let Some(broker) = Broker::start(kind, folder.path()) else { return };
+    let wire = Wire::new(&broker);
+    let mut service = Service::start_with_lag(folder.path(), &broker.url(), LAG).ready();
+    let answered = |steps: u64| {
+        let steps = 0..steps;
+        within(LONG, || {
+            wire.look(|seen| {
+                steps.clone().all(|step| seen.states.contains_key(&("a".to_owned(), step)))
+            })
+        })
+    };
+    for number in 0..STEPS / 2 {
+        wire.step("a", number, number % 8, NOW);
+    }
+    assert!(answered(STEPS / 2 - u64::from(LAG)));
+    std::thread::sleep(Duration::from_millis(300));
+    let first_half = wire.look(|seen| seen.states.len() as u64);
+    assert_eq!(first_half, STEPS / 2 - u64::from(LAG), "the others are not due");
+    service.kill();
+    for number in (0..STEPS).rev() {
+        wire.step("a", number, 7 - number % 8, NOW);
+    }
+    service.start_again();
+    let service = service.ready();
+    assert!(answered(STEPS - u64::from(LAG)));
+    wire.send("a", json!({ "end": true }).to_string(), Duration::from_millis(300));
+    assert!(answered(STEPS));
+    assert!(within(LONG, || wire.look(|seen| !seen.ended.is_empty())));
+    wire.look(|seen| {
+        assert_eq!(seen.ended, [("a".to_owned(), json!({"ended": true, "steps": STEPS}))]);
+        assert_eq!(seen.states.len() as u64, STEPS);
+        assert!(seen.refused.is_empty(), "{:?}", seen.refused);
+    });
+    service.stop();
+}
+
+#[test]
+fn mqtt_answers_come_later() {
+    lag(Kind::Mqtt);
+}
+
+#[test]
+fn nats_answers_come_later() {
+    lag(Kind::Nats);
+}
+
 /// A disk that takes no more: nothing is published, nothing is acknowledged, and all is answered when there is room.
 fn full_disk(kind: Kind) {
     const STEPS: u64 = 1_500;

@@ -9,13 +9,14 @@ mod progress;
 mod real_walks;
 mod released;
 mod remedy;
+mod study;
 mod terminal;
 mod units;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::command::serve::Configured;
 
@@ -101,19 +102,35 @@ fn main() -> ExitCode {
 /// The command line, with what a configuration file adds to it.
 fn parsed() -> anyhow::Result<Cli> {
     let args: Vec<OsString> = std::env::args_os().collect();
-    let command = Cli::command();
+    let mut command = with_negative_numbers(Cli::command());
     let serve = command.find_subcommand("serve");
     let configured = match (args.get(1), serve) {
         (Some(name), Some(serve)) if name == "serve" => Configured::read(serve, args)?,
-        _ => return Ok(Cli::try_parse_from(args).unwrap_or_else(|error| terminal::usage(&error))),
+        _ => {
+            return Ok(parse(&mut command, &args).unwrap_or_else(|error| terminal::usage(&error)));
+        }
     };
-    let cli = Cli::try_parse_from(&configured.args);
+    let cli = parse(&mut command, &configured.args);
     Ok(cli.unwrap_or_else(|error| {
         if let Some(places) = configured.blame(&error.to_string()) {
             terminal::note(places);
         }
         terminal::usage(&error)
     }))
+}
+
+fn parse(command: &mut clap::Command, args: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(command))
+}
+
+/// Lets every flag that takes a value take one such as -1: what is wrong with it is then said in the flag's own words.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let all = |arg: clap::Arg| {
+        let takes_one = !arg.is_positional() && arg.get_action().takes_values();
+        if takes_one { arg.allow_negative_numbers(true) } else { arg }
+    };
+    command.mut_args(all).mut_subcommands(with_negative_numbers)
 }
 
 /// The exit status, and what went wrong on standard error.

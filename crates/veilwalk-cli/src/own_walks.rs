@@ -15,8 +15,8 @@ pub(crate) struct OwnWalkArgs {
     from: String,
 
     /// How many steps they take after the start
-    #[arg(long, value_name = "COUNT", default_value = "100", value_parser = whole::<usize>(1..=10_000_000),
-          allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", default_value = "100",
+          value_parser = whole::<usize>(1..=10_000_000))]
     pub(crate) steps: usize,
 
     /// How released walks start: `private` (drawn near the real first state), `initial` (drawn from the

@@ -6,9 +6,11 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use veilwalk::{Chain, StateId};
-use veilwalk_io::{ReadError, ReadErrorKind, UnknownStates, WalkOptions, WalkReader};
+use veilwalk_io::{ReadError, ReadErrorKind, UnknownStates, WalkReader};
 
-use crate::args::{UnknownLabels, UnknownState, counted, left_out, replaced, unknown_state_error};
+use crate::args::{
+    UnknownLabels, UnknownState, WalkColumnArgs, counted, left_out, replaced, unknown_state_error,
+};
 use crate::terminal;
 
 /// Where real walks come from.
@@ -20,13 +22,8 @@ pub(crate) struct RealArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "steps"])]
     real: Option<String>,
 
-    /// The column of --real that names the walk
-    #[arg(long, value_name = "NAME", default_value = "trajectory")]
-    trajectory_column: String,
-
-    /// The column of --real that holds the state
-    #[arg(long, value_name = "NAME", default_value = "state")]
-    state_column: String,
+    #[command(flatten)]
+    columns: WalkColumnArgs,
 
     /// What to do with a row of --real whose state is not one of the chain's: `error` (stop there),
     /// `skip` (leave it out), or a state of the chain to take instead (`state:NAME` for one that is
@@ -45,11 +42,7 @@ pub(crate) struct RealWalks {
 impl RealArgs {
     /// Reads the walks, if a file of them was given.
     pub(crate) fn read(&self, chain: &Chain) -> Result<Option<RealWalks>> {
-        let options = WalkOptions {
-            trajectory_column: self.trajectory_column.clone(),
-            state_column: self.state_column.clone(),
-            ..Default::default()
-        };
+        let options = self.columns.options();
         let unknown_states = self.unknown_state.on(chain)?;
         Ok(match self.real.as_deref() {
             None => None,
@@ -81,7 +74,7 @@ impl RealWalks {
             let row = match reader.next_row() {
                 Ok(Some(row)) => row,
                 Ok(None) => break,
-                // What was wrong first is told first.
+                // The first problem is the one that is reported.
                 Err(_) if first_unknown.is_some() => break,
                 Err(error) => return Err(error.into()),
             };

@@ -11,6 +11,7 @@ use anyhow::Result;
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 use comfy_table::{ContentArrangement, Table, presets};
 use veilwalk_io::{WriteError, WriteErrorKind};
+use veilwalk_report::counted;
 
 use crate::open_models;
 
@@ -50,6 +51,15 @@ pub(crate) fn note(message: impl Display) {
     match LOG_AS_JSON.load(Ordering::Relaxed) {
         true => say_json("note", &message.to_string()),
         false => say(message.to_string()),
+    }
+}
+
+/// Says how many of some things there are, and what became of them; nothing of those of which there are none.
+pub(crate) fn note_counts<const N: usize>(counts: [(u64, &str, &str); N]) {
+    for (number, what, became) in counts {
+        if number > 0 {
+            note(format!("{} {became}", counted(number as usize, what)));
+        }
     }
 }
 

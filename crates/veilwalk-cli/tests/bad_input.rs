@@ -515,7 +515,7 @@ fn a_manifest_replaces_nothing_but_a_manifest() {
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    folder.refuses(args(&[]), &["out.csv.manifest.json", "a file that is none", "move it away"]);
+    folder.refuses(args(&[]), &["out.csv.manifest.json", "is no manifest", "move it away"]);
     let key = args(&["--key-file", "out.csv.manifest.json"]);
     folder.refuses(key, &["would replace the secret"]);
     std::fs::remove_file(folder.path("out.csv.manifest.json")).unwrap();

@@ -2,9 +2,7 @@
 
 mod common;
 
-use std::path::PathBuf;
-use std::process::Command;
-
+use common::browser::{chromium, looked_at};
 use common::{Folder, both, stderr};
 use serde_json::Value;
 
@@ -223,59 +221,9 @@ addEventListener("load", () => setTimeout(() => {
 }, 200));
 </script>"##;
 
-/// A page with the map in a frame of some width, which notes what the probe found.
-fn framed(width: u32) -> String {
-    format!(
-        "<!doctype html><body style=\"margin:0\"><script>\
-         addEventListener(\"message\", (e) => {{ document.title = e.data; }});</script>\
-         <iframe src=\"probed.html\" style=\"border:0;width:{width}px;height:900px\"></iframe>"
-    )
-}
-
-fn chromium() -> Option<PathBuf> {
-    let named = std::env::var_os("VEILWALK_CHROMIUM").map(PathBuf::from);
-    let usual = || {
-        let path = std::env::var_os("PATH")?;
-        let names = ["chromium", "chromium-browser", "google-chrome"];
-        std::env::split_paths(&path)
-            .flat_map(|folder| names.map(|name| folder.join(name)))
-            .find(|file| file.is_file())
-    };
-    named.or_else(usual)
-}
-
-/// What the probe finds on a page in a window of some width.
-fn looked_at(folder: &Folder, chromium: &PathBuf, page: &str, width: u32) -> Value {
-    let text = folder.read(page);
-    // The page forbids everything but its own scripts; the probe is one of these.
-    folder.write("probed.html", text.replace("</body>", &format!("{PROBE}</body>")));
-    folder.write("frame.html", framed(width));
-    let address = format!("file://{}", folder.path("frame.html").display());
-    // A profile for each page: a browser remembers who wanted it dark.
-    let profile = format!("--user-data-dir={}", folder.path(&format!("profile-{width}")).display());
-    let output = Command::new(chromium)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-        .args(["--disable-background-networking", "--disable-component-update", "--no-first-run"])
-        .args(["--disable-sync", "--window-size=1300,1000", "--virtual-time-budget=20000"])
-        .args([profile.as_str(), "--dump-dom", address.as_str()])
-        .output()
-        .unwrap();
-    let dom = String::from_utf8_lossy(&output.stdout);
-    let title = dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    let (found, _) = title.unwrap_or_else(|| panic!("no answer: {dom}\n{said}"));
-    serde_json::from_str(found).unwrap()
-}
-
 #[test]
 fn a_browser_draws_the_page_and_it_can_be_used() {
-    let Some(chromium) = chromium() else {
-        eprintln!(
-            "skipped: there is no chromium; install it (Debian: apt-get install chromium) or name it in \
-             VEILWALK_CHROMIUM"
-        );
-        return;
-    };
+    let Some(chromium) = chromium() else { return };
     let folder = town("tight");
     clock(&folder, "released.csv", "\"Europe/Berlin\"");
     folder.run(["refine", "released.csv", "--chain", "town", "-o", "refined.csv"]).success();
@@ -288,7 +236,7 @@ fn a_browser_draws_the_page_and_it_can_be_used() {
     assert!(!folder.read("public.html").contains("Not protected"));
     assert!(folder.read("own.html").contains("This page shows 3 real walks"));
     for (page, width) in [("public.html", 1280), ("own.html", 375)] {
-        let found = looked_at(&folder, &chromium, page, width);
+        let found = looked_at(&folder, &chromium, &folder.read(page), PROBE, width);
         assert_eq!(found["error"], "none", "{found}");
         assert_eq!(found["ready"], "yes", "{found}");
         assert_eq!(found["fetched"], 0, "something was asked of a network: {found}");

@@ -2,10 +2,10 @@
 
 mod common;
 
+use common::released::{MANIFEST, VERIFY, change_manifest, forge, released_of};
 use common::{CELL, Folder, both, json, stderr, stdout};
 use serde_json::Value;
 
-const MANIFEST: &str = "out.csv.manifest.json";
 const PROMISE: [&str; 6] = ["--chain", "credit", "--epsilon", "2", "--radius", "3.5"];
 
 /// Two walks that alternate.
@@ -16,26 +16,8 @@ fn walks() -> String {
 }
 
 fn released(more: &[&str]) -> Folder {
-    let folder = Folder::with("walks.csv", walks());
-    let args = both(&["privatize", "walks.csv", "-o", "out.csv"], &PROMISE);
-    folder.run(args.iter().map(String::as_str).chain(more.iter().copied())).success();
-    folder
+    released_of(&walks(), &PROMISE, more)
 }
-
-fn change_manifest(folder: &Folder, change: impl Fn(&mut Value)) {
-    let mut manifest = serde_json::from_str(&folder.read(MANIFEST)).unwrap();
-    change(&mut manifest);
-    folder.write(MANIFEST, manifest.to_string());
-}
-
-/// Puts another text in place of the release, and its hash into the manifest.
-fn forge(folder: &Folder, text: &str) {
-    folder.write("out.csv", text);
-    let hash = veilwalk_io::hash_file(&folder.path("out.csv")).unwrap();
-    change_manifest(folder, |manifest| manifest["release"]["hash"] = hash.as_str().into());
-}
-
-const VERIFY: [&str; 4] = ["verify", "out.csv", "--chain", "credit"];
 
 /// What does not go with moves is called by the flag that asked for it.
 #[test]

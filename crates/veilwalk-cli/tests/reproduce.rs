@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use common::browser::{chromium, looked_at};
 use common::{Folder, VEILWALK};
 
 fn reproduce(folder: &Path, args: &[&str]) -> Output {
@@ -471,54 +472,13 @@ addEventListener("load", () => {
 });
 </script>"#;
 
-/// A page with the report in a frame of some width, which notes what the probe found.
-fn framed(width: u32) -> String {
-    format!(
-        "<!doctype html><body style=\"margin:0\"><script>\
-         addEventListener(\"message\", (e) => {{ document.title = e.data; }});</script>\
-         <iframe src=\"probed.html\" style=\"border:0;width:{width}px;height:900px\"></iframe>"
-    )
-}
-
-fn chromium() -> Option<PathBuf> {
-    let named = std::env::var_os("VEILWALK_CHROMIUM").map(PathBuf::from);
-    let usual = || {
-        let path = std::env::var_os("PATH")?;
-        let names = ["chromium", "chromium-browser", "google-chrome"];
-        std::env::split_paths(&path)
-            .flat_map(|folder| names.map(|name| folder.join(name)))
-            .find(|file| file.is_file())
-    };
-    named.or_else(usual)
-}
-
 #[test]
 fn slow_a_browser_draws_every_figure_without_an_error() {
-    let Some(chromium) = chromium() else {
-        eprintln!(
-            "skipped: there is no chromium; install it (Debian: apt-get install chromium) or name \
-             it in VEILWALK_CHROMIUM"
-        );
-        return;
-    };
+    let Some(chromium) = chromium() else { return };
     let folder = Folder::new();
     let report = fs::read_to_string(made().join("out/report.html")).unwrap();
-    folder.write("probed.html", report.replace("</body>", &format!("{PROBE}</body>")));
     for width in [1280, 375] {
-        folder.write("frame.html", framed(width));
-        let page = format!("file://{}", folder.path("frame.html").display());
-        let profile = format!("--user-data-dir={}", folder.path("profile").display());
-        let output = Command::new(&chromium)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-            .args(["--disable-background-networking", "--disable-component-update"])
-            .args(["--disable-sync", "--window-size=1300,1000", "--virtual-time-budget=20000"])
-            .args([profile.as_str(), "--dump-dom", page.as_str()])
-            .output()
-            .unwrap();
-        let dom = String::from_utf8_lossy(&output.stdout);
-        let title = dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
-        let (found, _) = title.unwrap_or_else(|| panic!("no answer: {dom}\n{}", said(&output)));
-        let found: serde_json::Value = serde_json::from_str(found).unwrap();
+        let found = looked_at(&folder, &chromium, &report, PROBE, width);
         assert_eq!(found["error"], "none", "{found}");
         assert_eq!(found["ready"], "yes", "{found}");
         assert_eq!(found["empty"], 0, "{found}");

@@ -3,138 +3,13 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Read};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
 
-use common::{CELL, Folder, VEILWALK, both};
-use serde_json::{Value, json};
-
-const LONG: Duration = Duration::from_secs(60);
-
-/// A process that is stopped with the test, and the lines that it says.
-struct Running {
-    child: Child,
-    lines: Receiver<String>,
-}
-
-impl Running {
-    fn of(mut command: Command) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let (sender, lines) = channel();
-        let outputs: [Box<dyn Read + Send>; 2] =
-            [Box::new(child.stdout.take().unwrap()), Box::new(child.stderr.take().unwrap())];
-        for output in outputs {
-            let sender = sender.clone();
-            thread::spawn(move || {
-                let lines = BufReader::new(output).lines().map_while(Result::ok);
-                lines.take_while(|line| sender.send(line.clone()).is_ok()).for_each(drop);
-            });
-        }
-        Self { child, lines }
-    }
-
-    /// The next line with this in it.
-    fn line(&self, with: &str) -> String {
-        let mut said = String::new();
-        loop {
-            match self.lines.recv_timeout(LONG) {
-                Ok(line) if line.contains(with) => return line,
-                Ok(line) => said = said + &line + "\n",
-                Err(_) => panic!("{with:?} is not said: {said}"),
-            }
-        }
-    }
-
-    fn stop(mut self) -> String {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        assert!(self.child.wait().unwrap().success());
-        self.lines.iter().collect::<Vec<_>>().join("\n")
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Where a program is, which Debian may have put where only root looks.
-fn program(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    places.push("/usr/sbin".into());
-    let found = places.iter().map(|place| place.join(name)).find(|path| path.exists());
-    if found.is_none() {
-        eprintln!("SKIPPED: {name} is not installed");
-    }
-    found
-}
-
-/// Starts a server on a port that was free a moment ago.
-fn server(name: &str, flags: impl Fn(u16) -> Vec<String>) -> Option<(Running, u16)> {
-    let path = program(name)?;
-    for _ in 0..20 {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut command = Command::new(&path);
-        command.args(flags(port));
-        let mut running = Running::of(command);
-        for _ in 0..2_000 {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some((running, port));
-            }
-            if running.child.try_wait().unwrap().is_some() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-    }
-    panic!("{name} does not start");
-}
-
-fn mosquitto(folder: &Folder, more: &str) -> Option<(Running, u16)> {
-    let config = folder.path("mosquitto.conf");
-    server("mosquitto", |port| {
-        std::fs::write(&config, format!("listener {port} 127.0.0.1\nuser root\n{more}\n")).unwrap();
-        vec!["-c".to_owned(), config.display().to_string()]
-    })
-}
-
-fn serve(folder: &Path, flags: &[&str], more: &[&str]) -> Running {
-    let mut command = Command::new(VEILWALK);
-    command.current_dir(folder).arg("serve").args(flags);
-    command.args(["--state", "state", "--listen", "127.0.0.1:0"]).args(more);
-    Running::of(command)
-}
-
-fn subscribe(port: u16, more: &[&str]) -> Option<Running> {
-    // Into a pipe it would keep its lines until there are many.
-    let mut command = Command::new("stdbuf");
-    command.arg("-oL").arg(program("mosquitto_sub")?);
-    command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-v", "-q", "1", "-d"]).args(more);
-    let running = Running::of(command);
-    running.line("Subscribed");
-    Some(running)
-}
-
-fn publish(port: u16, more: &[&str]) {
-    let mut command = Command::new(program("mosquitto_pub").unwrap());
-    let status =
-        command.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-q", "1"]).args(more).status();
-    assert!(status.unwrap().success());
-}
-
-/// What was published on a topic.
-fn body(line: &str) -> Value {
-    serde_json::from_str(&line[line.find('{').unwrap()..]).unwrap()
-}
+use common::running::{Wire, body, mosquitto, nats_server, program, publish, serve, subscribe};
+use common::{CELL, Folder, both};
+use serde_json::json;
 
 #[test]
 fn mosquittos_clients_send_and_listen() {
@@ -205,11 +80,7 @@ fn mosquittos_clients_send_and_listen() {
 #[test]
 fn nats_is_read_with_jetstream() {
     let folder = Folder::new();
-    let store = folder.path("jetstream").display().to_string();
-    let server = server("nats-server", |port| {
-        ["-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd", &store].map(str::to_owned).into()
-    });
-    let Some((_server, port)) = server else { return };
+    let Some((_server, port)) = nats_server(&folder, &[]) else { return };
     let url = format!("nats://127.0.0.1:{port}");
     let flags = ["--nats", url.as_str(), "--subject", "fleet.*.real"];
     let service = serve(folder.root(), &CELL, &flags);
@@ -222,49 +93,125 @@ fn nats_is_read_with_jetstream() {
 }
 
 #[test]
-fn locations_of_owntracks_are_steps_of_a_clock() {
+fn connections_are_encrypted_and_whoever_nobody_vouches_for_is_not_trusted() {
     let folder = Folder::new();
-    let Some((_broker, port)) = mosquitto(&folder, "allow_anonymous true") else { return };
-    // Two cells of about 350 m, in Paris and San Francisco.
-    folder.write("places.csv", "from,to,probability\n8928308280fffff,891fb467603ffff,1\n891fb467603ffff,8928308280fffff,1\n");
-    let Some(listener) =
-        subscribe(port, &["-t", "owntracks/+/+/released", "-t", "owntracks/+/+/refused"])
-    else {
-        return;
+    folder.write("cert.pem", include_str!("fixtures/localhost.cert.pem"));
+    folder.write("key.pem", include_str!("fixtures/localhost.key.pem"));
+    folder.write("other.pem", OTHER);
+    let (certificate, key) = (folder.path("cert.pem"), folder.path("key.pem"));
+    let (certificate, key) = (certificate.display().to_string(), key.display().to_string());
+    let tls = format!("allow_anonymous true\ncertfile {certificate}\nkeyfile {key}");
+    let Some((_broker, port)) = mosquitto(&folder, &tls) else { return };
+    let url = format!("mqtts://localhost:{port}");
+    let mqtt = |authorities| {
+        ["--mqtt", url.as_str(), "--topic", "fleet/+/real", "--broker-ca", authorities]
     };
-    let url = format!("mqtt://127.0.0.1:{port}");
-    let flags = ["--chain", "places.csv", "--epsilon", "1", "--substitutions", "2"];
-    let more = ["--mqtt", &url, "--owntracks", "--cells", "h3:9", "--tick", "1h"];
-    let service = serve(folder.root(), &flags, &more);
-    service.line("reading mqtt://");
-    // Yesterday, at three o'clock.
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let day = now / 86_400 * 86_400 - 86_400;
-    let send = |time: u64, lat: f64, lon: f64| {
-        let message = json!({ "_type": "location", "lat": lat, "lon": lon, "tst": time, "acc": 9, "tid": "an" });
-        publish(port, &["-t", "owntracks/ann/phone", "-m", &message.to_string()]);
-    };
-    send(day + 3 * 3600 + 60, 37.775_938_728_915_946, -122.417_950_630_187_99);
-    let steps: Vec<Value> =
-        (0..4).map(|_| body(&listener.line("owntracks/ann/phone/released {"))).collect();
-    assert!(steps.iter().enumerate().all(|(number, step)| step["step"] == number), "{steps:?}");
-    let walk = steps[0]["walk"].as_str().unwrap();
-    assert!(
-        walk.starts_with("ann/phone/20") && steps.iter().all(|step| step["walk"] == walk),
-        "{walk}"
-    );
-    // Later in the same hour, and the same message again: the same step, and nothing new.
-    for seconds in [120, 60] {
-        send(day + 3 * 3600 + seconds, 37.775_938_728_915_946, -122.417_950_630_187_99);
-        let again = body(&listener.line("owntracks/ann/phone/released {"));
-        assert_eq!((&again["state"], &again["replayed"]), (&steps[3]["state"], &json!(true)));
-    }
-    // Somewhere the chain does not know.
-    send(day + 4 * 3600, 0.0, 0.0);
-    let refused = listener.line("owntracks/ann/phone/refused {");
-    assert_eq!(body(&refused)["code"], "unknown-state");
-    publish(port, &["-t", "owntracks/ann/phone", "-m", r#"{"_type":"lwt","tst":1}"#]);
+    let service = serve(folder.root(), &CELL, &mqtt("other.pem"));
+    let said = service.line("trying again");
+    assert!(said.to_lowercase().contains("certificate"), "{said}");
     service.stop();
+    let service = serve(folder.root(), &CELL, &mqtt("cert.pem"));
+    service.line("reading mqtts://localhost");
+    let send = ["--cafile", &certificate, "-h", "localhost", "-t", "fleet/a/real", "-m"];
+    publish(port, &[&send[..], &[r#"{"step": 0, "state": "Caa"}"#]].concat());
+    let listen = ["--cafile", &certificate, "-h", "localhost", "-t", "fleet/+/released"];
+    let Some(listener) = subscribe(port, &listen) else { return };
+    publish(port, &[&send[..], &[r#"{"step": 0, "state": "Aaa"}"#]].concat());
+    assert_eq!(body(&listener.line(" {"))["step"], 0);
+    let log = service.stop();
+    assert!(!log.contains("not encrypted"), "{log}");
+
+    let flags = ["--tls", "--tlscert", &certificate, "--tlskey", &key];
+    let Some((_server, port)) = nats_server(&folder, &flags) else { return };
+    let url = format!("tls://localhost:{port}");
+    let nats = |authorities| {
+        ["--nats", url.as_str(), "--subject", "fleet.*.real", "--broker-ca", authorities]
+    };
+    let service = serve(folder.root(), &CELL, &nats("other.pem"));
+    let said = service.line("trying again");
+    assert!(!said.contains("reading"), "{said}");
+    service.stop();
+    let service = serve(folder.root(), &CELL, &nats("cert.pem"));
+    // The server has answered: streams and a consumer are there.
+    service.line("reading tls://localhost");
+    service.stop();
+}
+
+/// A certificate of somebody else.
+const OTHER: &str = include_str!("fixtures/other.cert.pem");
+
+/// All that two runs which differ in real states only show, but for released states, and times, names and addresses
+/// that no two runs share.
+fn shown(mut wire: Wire, folder: &Folder, flags: &[&str], states: [&str; 4]) -> [String; 3] {
+    let more = [flags, &["--reorder", "0s", "--keep-answers", "4"]].concat();
+    let service = serve(folder.root(), &CELL, &more);
+    let address = service.line("listening on http://");
+    let address = address.split("http://").nth(1).unwrap().trim().to_owned();
+    service.line("reading ");
+    let mut answers = String::new();
+    let mut ask = |walk: &str, message: String| {
+        wire.send(walk, &message);
+        let (word, mut body) = wire.next();
+        if let Some(answer) = body.as_object_mut() {
+            answer.remove("state");
+        }
+        answers += &format!("{word} {body}\n");
+    };
+    let step = |number: usize, state: &str| json!({ "step": number, "state": state }).to_string();
+    for number in 0..8 {
+        ask("a", step(number, states[number % 4]));
+        // Again, too early, and forgotten.
+        ask("a", step(number, states[(number + 1) % 4]));
+        ask("a", step(number + 2, states[(number + 2) % 4]));
+        ask("a", step(0, states[(number + 3) % 4]));
+    }
+    ask("a", step(8, &format!("no {}", states[0])));
+    ask("a", format!("{{\"state\": {:?}}}", states[1]));
+    ask("a", json!({ "end": true }).to_string());
+    ask("a", step(8, states[2]));
+    let mut http = TcpStream::connect(address).unwrap();
+    let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    http.write_all(request.as_bytes()).unwrap();
+    let mut metrics = String::new();
+    http.read_to_string(&mut metrics).unwrap();
+    let metrics = metrics.lines().filter(|line| line.starts_with("veilwalk_"));
+    let metrics = metrics.filter(|line| !line.contains("_seconds_"));
+    let metrics = metrics.collect::<Vec<_>>().join("\n");
+    [answers, metrics, service.stop()]
+}
+
+#[test]
+fn nothing_but_answers_depends_on_real_states() {
+    let run = |broker: &str, states| {
+        let folder = Folder::new();
+        let (_broker, port) = match broker {
+            "mqtt" => mosquitto(&folder, "allow_anonymous true")?,
+            _ => nats_server(&folder, &[])?,
+        };
+        let url = format!("{broker}://127.0.0.1:{port}");
+        Some(match broker {
+            "mqtt" => {
+                let flags = ["--mqtt", &url, "--topic", "fleet/+/real"];
+                shown(Wire::mqtt(port)?, &folder, &flags, states)
+            }
+            _ => {
+                let flags = ["--nats", &url, "--subject", "fleet.*.real"];
+                shown(Wire::nats(port), &folder, &flags, states)
+            }
+        })
+    };
+    for broker in ["mqtt", "nats"] {
+        let (one, other) = (["Aaa", "Aa", "A", "Baa"], ["Ca/C", "Caa", "Caa", "B"]);
+        let Some(first) = run(broker, one) else { continue };
+        let second = run(broker, other).unwrap();
+        assert_eq!(first, second);
+        let [answers, metrics, log] = first;
+        for code in ["gap", "forgotten", "unknown-state", "body", "over"] {
+            assert!(answers.contains(&format!("{code:?}")), "{code}: {answers}");
+        }
+        assert!(metrics.contains("veilwalk_steps_released_total 8"), "{metrics}");
+        assert!(log.contains("stopped"), "{log}");
+    }
 }
 
 #[test]
@@ -290,9 +237,21 @@ fn flags_that_do_not_fit_are_refused_before_anything_is_made() {
         ),
         ([&tracks[..], &["--away", "nowhere"]].concat(), vec!["--away", "nowhere"]),
         (vec!["--owntracks"], vec!["--mqtt"]),
+        ([&mqtt[..], &["--owntracks", "--tick", "5m"]].concat(), vec!["--cells", "--map"]),
+        ([&tracks[..], &["--map", "town.model"]].concat(), vec!["--cells", "--map"]),
+        (
+            [&mqtt[..], &["--owntracks", "--map", "credit", "--tick", "5m"]].concat(),
+            vec!["--map credit", "no lines"],
+        ),
     ] {
         let args = both(&["serve", "--state", "state"], &CELL);
         let args: Vec<&str> = args.iter().map(String::as_str).chain(more.iter().copied()).collect();
         folder.refuses(args, &words);
     }
+    let credit =
+        ["serve", "--state", "state", "--chain", "credit", "--epsilon", "1", "--radius", "3.5"];
+    let topic = [&mqtt[..], &["--topic", "+/real", "--mechanism", "exponential", "--block", "5"]];
+    folder.refuses([&credit[..], &topic.concat()].concat(), &["--block", "--lag"]);
+    let late = [&credit[..], &tracks, &["--mechanism", "tight", "--lag", "2"]];
+    folder.refuses(late.concat(), &["--owntracks", "--lag"]);
 }

@@ -151,7 +151,8 @@ fn a_line_that_is_wrong_is_answered_and_the_stream_goes_on() {
 #[test]
 fn a_signal_ends_it_in_good_order() {
     let folder = Folder::new();
-    for (state, signal) in [(&[][..], "-TERM"), (&["--state", "s"], "-TERM"), (&[], "-HUP")] {
+    let (kept, other) = (&["--state", "s"][..], &["--state", "t"][..]);
+    for (state, signal) in [(&[][..], "-TERM"), (&[], "-HUP"), (kept, "-TERM"), (other, "-HUP")] {
         let mut live = Live::start(&folder, state);
         live.say("trajectory,state\na,Caa\n");
         assert_eq!(live.answer(), "trajectory,step,state");

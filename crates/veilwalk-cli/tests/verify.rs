@@ -2,12 +2,11 @@
 
 mod common;
 
+use common::released::{MANIFEST, VERIFY, change_manifest, forge, released_of};
 use common::{CREDIT, Folder, both, stderr, stdout};
 use serde_json::{Value, json};
 
 const WALKS: &str = "trajectory,state\nnorth,Baa\nsouth,B\nnorth,Ba\nsouth,Caa\nnorth,Ba\n";
-const VERIFY: [&str; 4] = ["verify", "out.csv", "--chain", "credit"];
-const MANIFEST: &str = "out.csv.manifest.json";
 
 /// Every state of the credit chain has an alternative within this radius.
 const COVERED: [&str; 6] = ["--chain", "credit", "--epsilon", "1", "--radius", "24"];
@@ -18,23 +17,7 @@ fn released(more: &[&str]) -> Folder {
 }
 
 fn released_with(promise: &[&str], more: &[&str]) -> Folder {
-    let folder = Folder::with("walks.csv", WALKS);
-    let args = both(&["privatize", "walks.csv", "-o", "out.csv"], promise);
-    folder.run(args.iter().map(String::as_str).chain(more.iter().copied())).success();
-    folder
-}
-
-fn change_manifest(folder: &Folder, change: impl Fn(&mut Value)) {
-    let mut manifest = serde_json::from_str(&folder.read(MANIFEST)).unwrap();
-    change(&mut manifest);
-    folder.write(MANIFEST, manifest.to_string());
-}
-
-/// Puts another text in place of the release, and its hash into the manifest.
-fn forge(folder: &Folder, text: &str) {
-    folder.write("out.csv", text);
-    let hash = veilwalk_io::hash_file(&folder.path("out.csv")).unwrap();
-    change_manifest(folder, |manifest| manifest["release"]["hash"] = hash.as_str().into());
+    released_of(WALKS, promise, more)
 }
 
 /// What follows hashes in messages is enough to tell them apart, and a pipe has no manifest.

@@ -479,7 +479,7 @@ impl Manifest {
         why
     }
 
-    /// Whether there is a file where the manifest of this release goes, and it is none.
+    /// Whether the file where the manifest of this release goes exists and is not a manifest.
     #[must_use]
     pub fn would_replace_another(release: &Path) -> bool {
         Self::path_for(release).exists() && Self::read_for(release).is_err()

@@ -100,7 +100,7 @@ impl<W: Write> ReleaseWriter<W> {
         Self::telling_errors(out, name, format, own, kept, Errors::Untold)
     }
 
-    /// The same, and says how it is told which rows were wrong ([`ReleaseWriter::write_error`]).
+    /// The same, with a choice of how wrong rows are reported ([`ReleaseWriter::write_error`]).
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl<W: Write> ReleaseWriter<W> {
         self
     }
 
-    /// Says that a line of the input was wrong, by a word for programs. Nothing else of the line is told.
+    /// Reports that a line of the input was wrong, by a word for programs and nothing else from the line.
     ///
     /// # Errors
     ///

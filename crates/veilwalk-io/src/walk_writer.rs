@@ -95,31 +95,16 @@ impl<'c, W: Write + Send> WalkWriter<'c, W> {
         compression: Compression,
         labels: &'c dyn Labels,
     ) -> Result<Self, WriteError> {
-        Self::with_columns(out, name, format, compression, labels, &[])
+        Self::with_columns(out, name, format, compression, labels, &[], None)
     }
 
-    /// The same with further columns behind, which have one value for each walk.
+    /// The same with further columns behind, which have one value for each walk, and with what people call each state,
+    /// if that is known, in a last column `name`.
     ///
     /// # Errors
     ///
     /// If writing fails, or the format is not built in, or a column has a name that is taken.
     pub fn with_columns(
-        out: W,
-        name: &str,
-        format: WalkFormat,
-        compression: Compression,
-        labels: &'c dyn Labels,
-        columns: &[&str],
-    ) -> Result<Self, WriteError> {
-        Self::with_names(out, name, format, compression, labels, columns, None)
-    }
-
-    /// The same with what people call each state, if that is known, in a last column `name`.
-    ///
-    /// # Errors
-    ///
-    /// As [`WalkWriter::with_columns`].
-    pub fn with_names(
         out: W,
         name: &str,
         format: WalkFormat,

@@ -38,7 +38,7 @@ impl<'a> Charge<'a> {
         Self { person, ..self }
     }
 
-    /// A keyed digest of the real walk: with it, the same release again is told from another one.
+    /// A keyed digest of the real walk. It tells the same release, made again, from another one.
     #[must_use]
     pub const fn digest(self, digest: Option<[u8; 16]>) -> Self {
         Self { digest, ..self }

@@ -152,7 +152,7 @@ impl Row {
         field(self.epsilon.as_bytes());
         field(self.unit.as_bytes());
         field(&self.chain);
-        // What is missing is told from what is empty.
+        // A missing value and an empty one are different.
         field(&[u8::from(self.one_state.is_some())]);
         field(self.one_state.as_deref().unwrap_or_default().as_bytes());
         field(&[u8::from(self.linear), u8::from(self.start_disclosed)]);

@@ -32,7 +32,7 @@ pub struct Migrated {
 }
 
 /// Makes a ledger of what one of the first format has. Each walk becomes its own person with one entry
-/// for all of its releases. Of a radius, nothing is known beyond it, and nothing of one replaced state:
+/// for all of its releases. Nothing is known beyond a radius, nor about one replaced state:
 /// such an entry adds up with releases on the same chain within that radius or a smaller one, and with
 /// no others.
 ///

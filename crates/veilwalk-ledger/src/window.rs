@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
+use veilwalk::internal::request::seconds_in;
 
 /// A span of time, such as `30d`: releases that are older do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,14 +48,8 @@ impl FromStr for Window {
     type Err = WindowError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parsed = || {
-            let trimmed = text.trim();
-            let unit = trimmed.chars().next_back()?;
-            let (seconds, _) = UNITS.into_iter().find(|(_, name)| *name == unit)?;
-            let number: u64 = trimmed[..trimmed.len() - unit.len_utf8()].trim().parse().ok()?;
-            Self::of_seconds(number.checked_mul(seconds)?)
-        };
-        parsed().ok_or_else(|| WindowError(text.to_owned()))
+        let window = seconds_in(text, &UNITS).and_then(Self::of_seconds);
+        window.ok_or_else(|| WindowError(text.to_owned()))
     }
 }
 

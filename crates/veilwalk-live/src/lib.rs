@@ -46,10 +46,11 @@
 //! was drawn and finds no room on the disk is kept in memory, and stored before anything else is drawn. So all that is
 //! ever sent out of a walk is one release of that walk, and the mechanism's guarantee is the whole guarantee.
 //!
-//! A step is drawn anew in two cases, and nobody has seen the first draw then. One is that the process ends, or the
-//! disk fails in a way that needs a restart, before the answer is stored. Where a full disk comes before that, whether
-//! the first draw fitted may show. The other is that a ledger refuses a walk of the same batch, which does not
-//! depend on what was drawn.
+//! A step is drawn anew in two cases. Neither is a second release: nobody has seen the first draw, and what becomes of it
+//! decides nothing about the second. One is that the process ends, or the disk fails in a way that needs a restart,
+//! before the answer is stored. What was held for a full disk is lost then too, and whoever sees that the disk is full
+//! may learn that the first draw did not fit: how many bytes it takes, and no more. The other is that a ledger
+//! refuses a walk of the same batch, which depends on what was charged before and not on what was drawn.
 //!
 //! Real states are never stored, and no refusal or figure depends on which of the chain's states came
 //! in. What is stored is released states, observations that wait for a lag to pass, and what anybody can infer from

@@ -3,7 +3,7 @@
 //! A state is at a point. A state that is a street has a line as well, from its beginning to its end, and is at the
 //! middle of it. The way from one street to another goes along the rest of the first, the shortest way over streets in
 //! between, and the beginning of the other: on a clock, a move may pass several streets. Where there is no such way, and between
-//! states without lines, it is a straight line. Where states are streets, one without a line is none: whoever is there is off the
+//! states without lines, it is a straight line. Where states are streets, a state without a line is not a street: whoever is there is off the
 //! map, and the walk is drawn in parts. So is a state that is called so.
 
 use std::cmp::Reverse;

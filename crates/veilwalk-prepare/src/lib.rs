@@ -29,9 +29,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From the ground up: `moment` (what a time in a file means), `zone` (days and local times), `clock` (ticks), `names` and
-//! `places` (numbers for persons and states), `sorter` (any number of events in bounded memory), `shape` (one person's events to
-//! walks), `preparation` (all of it in order), `timetable` (when the states of walks were).
+//! From the ground up: `moment` (what a time in a file means), `zone` (days and local times), `clock` (ticks), `times` (those of
+//! a file), `names` and `places` (numbers for persons and states), `sorter` (any number of events in bounded memory), `shape`
+//! (one person's events to walks), `states` and `positions` (the two kinds of events), `preparation` (all of it in order),
+//! `timetable` (when the states of walks were).
 //!
 //! Memory holds the names of persons and the labels of states, and events up to a limit; beyond it they wait, sorted, in an
 //! unnamed temporary file.
@@ -46,7 +47,9 @@ mod preparation;
 mod settings;
 mod shape;
 mod sorter;
+mod states;
 mod summary;
+mod times;
 mod timetable;
 mod zone;
 
@@ -54,7 +57,6 @@ pub use clock::{Clock, ClockError, Days, LiveClock, LiveTick, Window};
 pub use error::{EventError, PrepareError};
 pub use moment::TimeKind;
 pub use places::{CellsError, Places};
-pub use positions::{PositionPreparation, SortedPositions};
 pub use preparation::{AddError, Event, EventAt, Preparation, Sorted, Walk};
 pub use settings::{Limits, Padding, Settings, SettingsError, Shaping, Stays};
 pub use summary::Summary;

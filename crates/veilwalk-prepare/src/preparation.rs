@@ -1,19 +1,21 @@
-//! All of it in order: events are taken as they come, sorted, and made into walks.
+//! From events to walks: events are taken as they come, sorted, and made into walks.
 
 use std::fmt::Write;
 
-use hashbrown::HashSet;
 use veilwalk::StateId;
+use veilwalk_roads::{MatchSettings, Streets};
 
-use crate::clock::{FARTHEST, Ticks};
+use crate::clock::Ticks;
 use crate::error::{EventError, PrepareError};
-use crate::moment::{self, Moment, TimeKind, shortened};
+use crate::moment::Moment;
 use crate::names::Names;
-use crate::places::PlaceNumbers;
-use crate::settings::{Limits, Settings, Shaping};
-use crate::shape::{ByClock, ByEvents, Shaper, Which};
-use crate::sorter::{InOrder, Numbered, Sorter};
+use crate::positions::{Map, Positions};
+use crate::settings::{Settings, Shaping, Stays};
+use crate::shape::{ByClock, ByEvents, Output, Shaper, Which};
+use crate::sorter::{InOrder, Numbered, Positioned};
+use crate::states::{self, StateEvents};
 use crate::summary::Summary;
+use crate::times::Times;
 
 /// An event as it stands in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,21 +44,27 @@ pub enum EventAt<'a> {
 
 /// Takes events in any order.
 #[derive(Debug)]
-pub struct Preparation {
+pub struct Preparation<'s> {
     settings: Settings,
     persons: Names,
-    places: PlaceNumbers,
-    sorter: Sorter<Numbered>,
     events: u64,
     times: Times,
+    waiting: Waiting<'s>,
 }
 
-/// How the times of a file are written, and the first and the last of them.
+/// Events that wait to be sorted.
 #[derive(Debug)]
-pub(crate) struct Times {
-    kind: Option<TimeKind>,
-    first: Moment,
-    last: Moment,
+enum Waiting<'s> {
+    States(StateEvents),
+    Positions(Positions<'s>),
+}
+
+/// When an event was, its place in the input, and whose it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) time: Moment,
+    pub(crate) order: u64,
+    pub(crate) person: u32,
 }
 
 /// Why an event was not taken.
@@ -71,19 +79,30 @@ pub enum AddError {
     Other(#[from] PrepareError),
 }
 
-impl Preparation {
+impl<'s> Preparation<'s> {
     /// Starts, with settings that [`Settings::check`] takes.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let most = settings.limits.states.unwrap_or(Limits::STATES);
-        Self {
-            persons: Names::default(),
-            places: PlaceNumbers::new(settings.places, most),
-            sorter: Sorter::new(settings.limits.memory),
-            events: 0,
-            times: Times::default(),
-            settings,
-        }
+        let waiting = Waiting::States(StateEvents::new(&settings));
+        Self::of(settings, waiting)
+    }
+
+    /// Starts, for positions that are matched to the streets of a map. Whoever is on no street gets the state `away`; if that
+    /// is left open, a walk ends there, or with a clock the last street stays.
+    #[must_use]
+    pub fn on_streets(
+        settings: Settings,
+        streets: &'s Streets,
+        matching: MatchSettings,
+        away: Option<String>,
+    ) -> Self {
+        let waiting = Waiting::Positions(Positions::new(&settings, streets, matching, away));
+        Self::of(settings, waiting)
+    }
+
+    fn of(settings: Settings, waiting: Waiting<'s>) -> Self {
+        let (persons, times) = (Names::default(), Times::default());
+        Self { settings, persons, events: 0, times, waiting }
     }
 
     /// Takes an event.
@@ -94,16 +113,13 @@ impl Preparation {
     pub fn add(&mut self, event: Event<'_>) -> Result<(), AddError> {
         let time = self.times.read(event.time, &self.settings)?;
         let person = self.persons.number(event.person).ok_or(EventError::TooManyPersons)?;
-        if let Shaping::Events { padding: Some(padding), .. } = &self.settings.shaping
-            && event.at == EventAt::State(&padding.end)
-        {
-            return Err(EventError::EndIsAState(padding.end.clone()).into());
+        let entry = Entry { time, order: self.events, person };
+        match &mut self.waiting {
+            Waiting::States(states) => states.add(event.at, entry, &self.settings)?,
+            Waiting::Positions(positions) => positions.add(event.at, entry)?,
         }
-        let state = self.places.number(event.at)?;
         self.times.include(time);
-        let event = Numbered { time: time.0, order: self.events, person, state };
         self.events += 1;
-        self.sorter.push(event).map_err(PrepareError::from)?;
         Ok(())
     }
 
@@ -112,94 +128,76 @@ impl Preparation {
     /// # Errors
     ///
     /// If there are more states than make sense, or the temporary file cannot be used.
-    pub fn finish(self) -> Result<Sorted, PrepareError> {
-        let states = self.places.len();
-        let shared = self.settings.limits.states.is_some()
-            || states <= Limits::FEW_STATES
-            || 2 * states as u64 <= self.events;
-        if !shared {
-            let (events, are) = (self.events, self.settings.places.states_are());
-            return Err(PrepareError::EveryEventAState { states, events, are });
-        }
-        let mut labels = self.places.into_labels();
-        let mut label =
-            |name: &str| labels.number(name).map(|number| StateId::new(number as usize));
-        let gap = self.settings.gap.map(|gap| gap.seconds());
-        let shaper = match self.settings.shaping {
+    pub fn finish(self) -> Result<Sorted<'s>, PrepareError> {
+        let Self { settings, persons, events, times, waiting } = self;
+        let (source, mut labels) = match waiting {
+            Waiting::States(waiting) => {
+                let (labels, events) = waiting.finish(&settings, events)?;
+                (Source::States(events), labels)
+            }
+            Waiting::Positions(waiting) => {
+                let (map, labels, positions) = waiting.finish()?;
+                (Source::Positions(map, positions), labels)
+            }
+        };
+        let (on_streets, spilled) = match &source {
+            Source::States(events) => (None, events.was_spilled()),
+            Source::Positions(map, positions) => (Some(map), positions.was_spilled()),
+        };
+        let summary = Summary {
+            events,
+            persons: persons.len() as u64,
+            states: labels.len() as u64,
+            spilled,
+            ..Summary::default()
+        };
+        let mut number =
+            |label: &str| labels.number(label).map(|number| StateId::new(number as usize));
+        let away = match &settings.shaping {
+            Shaping::Clock(clock) => clock.away.as_deref(),
+            Shaping::Events { .. } => None,
+        };
+        let away = away.or(on_streets.and_then(|map| map.away.as_deref())).and_then(&mut number);
+        let gap = settings.gap.map(|gap| gap.seconds());
+        let shaper = match settings.shaping {
             Shaping::Events { stays, padding } => {
-                let padding = padding.and_then(|p| Some((label(&p.end)?, p.length.get())));
+                let padding = padding.and_then(|p| Some((number(&p.end)?, p.length.get())));
+                // The matcher knows where pieces end, so no time is too long here; but walks have numbers.
+                let (gap, stays) = match on_streets {
+                    Some(_) => (Some(u64::MAX), Stays::Keep),
+                    None => (gap, stays),
+                };
                 Shaper::Events(ByEvents::new(gap, stays, padding))
             }
             Shaping::Clock(clock) => {
-                let away = clock.away.as_deref().and_then(label);
-                let within = self.times.range();
-                let ticks = Ticks::new(&clock, self.settings.zone);
+                let ticks = Ticks::new(&clock, settings.zone);
+                let within = times.range();
                 Shaper::Clock(Box::new(ByClock::new(ticks, away, gap, clock.days, within)))
             }
         };
-        let events = self.sorter.finish()?;
-        let summary = Summary {
-            events: self.events,
-            persons: self.persons.len() as u64,
-            states: states as u64,
-            spilled: events.was_spilled(),
-            ..Summary::default()
-        };
-        Ok(Sorted { persons: self.persons, labels: labels.to_vec(), events, shaper, summary })
-    }
-}
-
-impl Default for Times {
-    fn default() -> Self {
-        Self { kind: None, first: Moment(i64::MAX), last: Moment(i64::MIN) }
-    }
-}
-
-impl Times {
-    /// What a time means, if it is written like those before it.
-    pub(crate) fn read(&mut self, time: &str, settings: &Settings) -> Result<Moment, EventError> {
-        let (kind, read) = moment::read(time)?;
-        match self.kind {
-            Some(before) if before != kind => {
-                return Err(EventError::MixedTimes { found: kind, before });
-            }
-            Some(_) => {}
-            None => {
-                let on_a_clock = matches!(settings.shaping, Shaping::Clock(_));
-                if on_a_clock && kind != TimeKind::Local && settings.zone.is_none() {
-                    return Err(EventError::NoZone { kind });
-                }
-                self.kind = Some(kind);
-            }
-        }
-        let moment = match (&settings.zone, kind) {
-            (Some(zone), TimeKind::Local) => zone.moment_of(read),
-            _ => Some(read),
-        };
-        let near = moment.filter(|moment| (-FARTHEST..=FARTHEST).contains(&moment.0));
-        near.ok_or_else(|| EventError::FarAway { found: shortened(time) })
-    }
-
-    pub(crate) fn include(&mut self, time: Moment) {
-        (self.first, self.last) = (self.first.min(time), self.last.max(time));
-    }
-
-    /// The first and the last time.
-    pub(crate) fn range(&self) -> (Moment, Moment) {
-        if self.first > self.last { (Moment(0), Moment(0)) } else { (self.first, self.last) }
+        let labels = labels.to_vec();
+        Ok(Sorted { persons, labels, away, gap, source, shaper, summary })
     }
 }
 
 /// All events, by person and time.
-pub struct Sorted {
+pub struct Sorted<'s> {
     persons: Names,
     labels: Vec<String>,
-    events: InOrder<Numbered>,
+    away: Option<StateId>,
+    gap: Option<u64>,
+    source: Source<'s>,
     shaper: Shaper,
     summary: Summary,
 }
 
-impl std::fmt::Debug for Sorted {
+/// Events in order.
+enum Source<'s> {
+    States(InOrder<Numbered>),
+    Positions(Map<'s>, InOrder<Positioned>),
+}
+
+impl std::fmt::Debug for Sorted<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sorted").field("summary", &self.summary).finish_non_exhaustive()
     }
@@ -217,32 +215,44 @@ pub struct Walk<'a> {
     pub states: &'a [StateId],
 }
 
-impl Sorted {
+impl Sorted<'_> {
     /// How many persons there are.
     #[must_use]
     pub fn persons(&self) -> u64 {
         self.summary.persons
     }
 
-    /// The labels of all states: those of events as they came, then the one that marks an end or an absence.
+    /// The labels of all states: those of events as they came, or of the map, then those that mark an end or an absence.
     #[must_use]
     pub fn labels(&self) -> &[String] {
         &self.labels
+    }
+
+    /// What people call each state; nothing for those that are on no map.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if let Source::Positions(map, _) = &self.source {
+            let states = map.streets.chain().states();
+            names.extend(states.map(|state| map.streets.name(state).to_owned()));
+        }
+        names.resize(self.labels.len(), String::new());
+        names
     }
 
     /// Gives out every walk: those of one person after another, as persons first came, in the order of time.
     ///
     /// # Errors
     ///
-    /// If `take` fails, or the temporary file cannot be read.
+    /// If `take` fails, the temporary file cannot be read, or there are positions and not one is on the map.
     pub fn each_walk<E: From<PrepareError>>(
         self,
         mut take: impl FnMut(Walk<'_>) -> Result<(), E>,
     ) -> Result<Summary, E> {
-        let Self { persons, events, mut shaper, mut summary, .. } = self;
+        let Self { persons, labels, away, gap, source, mut shaper, mut summary } = self;
         let (mut walks, mut rows) = (0, 0);
         let mut name = String::new();
-        let mut give = |person: u32, which: Which, states: &[StateId]| {
+        let mut take = |person: u32, which: Which, states: &[StateId]| {
             let person = persons.get(person);
             name.clear();
             name.push_str(person);
@@ -252,61 +262,15 @@ impl Sorted {
             rows += states.len() as u64;
             take(Walk { name: &name, person, states })
         };
-        let mut same_time = SameTime::default();
-        let mut person = None;
-        for event in events {
-            let event = event.map_err(PrepareError::from)?;
-            if let Some(before) = person.filter(|before| *before != event.person) {
-                shaper
-                    .person_over(&mut summary, &mut |which, states| give(before, which, states))?;
+        let mut out = Output { person: 0, summary: &mut summary, take: &mut take };
+        match source {
+            Source::States(events) => states::shape(events, &mut shaper, &mut out)?,
+            Source::Positions(map, positions) => {
+                map.shape(positions, away, gap, &mut shaper, &mut out)?;
+                summary.states = labels.len() as u64;
             }
-            person = Some(event.person);
-            match same_time.look(&event) {
-                Seen::Before => {
-                    summary.repeats += 1;
-                    continue;
-                }
-                Seen::Elsewhere => summary.at_one_time += 1,
-                Seen::Never => {}
-            }
-            let (moment, state) = (Moment(event.time), StateId::new(event.state as usize));
-            shaper.event(moment, state, &mut summary, &mut |which, states| {
-                give(event.person, which, states)
-            })?;
-        }
-        if let Some(last) = person {
-            shaper.person_over(&mut summary, &mut |which, states| give(last, which, states))?;
         }
         (summary.walks, summary.rows) = (walks, rows);
         Ok(summary)
-    }
-}
-
-/// The states of a person's events at one time.
-#[derive(Default)]
-struct SameTime {
-    of: Option<(u32, i64)>,
-    first: u32,
-    others: HashSet<u32>,
-}
-
-enum Seen {
-    /// Nothing of this person at this time.
-    Never,
-    /// The person in another state.
-    Elsewhere,
-    /// The same event.
-    Before,
-}
-
-impl SameTime {
-    fn look(&mut self, event: &Numbered) -> Seen {
-        if self.of.replace((event.person, event.time)) != Some((event.person, event.time)) {
-            self.first = event.state;
-            self.others.clear();
-            return Seen::Never;
-        }
-        let known = self.first == event.state || !self.others.insert(event.state);
-        if known { Seen::Before } else { Seen::Elsewhere }
     }
 }

@@ -1,4 +1,4 @@
-//! What became of events.
+//! Counts of what became of events: read, repeated, merged, left out.
 
 /// What became of events, in numbers. They depend on every event and are not protected: they are for whoever prepares the walks
 /// and nobody else.

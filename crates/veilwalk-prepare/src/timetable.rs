@@ -31,16 +31,16 @@ enum Starts {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TimetableError {
-    /// A span that is none.
+    /// Text that is not a span.
     #[error("{0}")]
     Span(String),
-    /// A window that is none, or that ticks do not fill.
+    /// Text that is not a window, or a window that ticks do not fill.
     #[error(transparent)]
     Clock(#[from] ClockError),
-    /// A zone that is none.
+    /// Text that is not a time zone.
     #[error(transparent)]
     Zone(#[from] ZoneError),
-    /// A moment that is none.
+    /// Text that is not a moment.
     #[error(transparent)]
     Moment(#[from] EventError),
     /// A walk that is not named after a day.

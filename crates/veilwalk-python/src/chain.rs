@@ -1,22 +1,16 @@
 //! A chain, with its distances once something asks for them.
 
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use veilwalk::analysis::{EndedWalks, Origin, OwnWalks};
-use veilwalk::chain::{
-    BuildOptions, BuildReport, ChainBuilder, Entries, FitTerms, FitTermsError, Fitted, PrivateFit,
-    RowSums, Scope, TransitionCounts, WalkLengths,
-};
+use veilwalk::chain::{BuildOptions, BuildReport, ChainBuilder, Entries, RowSums, Scope};
 use veilwalk::internal::distance::{Nearest, OwnDistances};
 use veilwalk::internal::model::Tables;
-use veilwalk::{Ground, Initial, Measure, Model, Nats, Radius, Rational, Source, StateId};
+use veilwalk::{Ground, Initial, Measure, Model, Nats, Radius, StateId};
 
-use crate::error::{chain_error, parameter_error, walk_error};
+use crate::error::{chain_error, parameter_error};
 use crate::files::read_model;
 use crate::interrupt;
 use crate::labels::{Labels, Naming};
@@ -42,7 +36,7 @@ impl Chain {
         Self { chain, labels, model: OnceLock::new(), notes }
     }
 
-    fn built(
+    pub(crate) fn built(
         py: Python<'_>,
         built: Result<(veilwalk::Chain, BuildReport), impl std::fmt::Display>,
     ) -> PyResult<Self> {
@@ -100,7 +94,7 @@ impl Chain {
     }
 }
 
-fn options(normalize: bool, largest_component: bool) -> BuildOptions {
+pub(crate) fn options(normalize: bool, largest_component: bool) -> BuildOptions {
     BuildOptions {
         row_sums: if normalize { RowSums::Normalize } else { RowSums::Check },
         scope: if largest_component { Scope::LargestComponent } else { Scope::Whole },
@@ -209,93 +203,6 @@ impl Chain {
         Self::built(py, builder.build(options(normalize, largest_component)))
     }
 
-    /// Counts the transitions of walks.
-    #[staticmethod]
-    fn fit(
-        py: Python<'_>,
-        walks: Vec<Vec<String>>,
-        restart: bool,
-        largest_component: bool,
-    ) -> PyResult<Self> {
-        let mut counts = TransitionCounts::new();
-        for walk in &walks {
-            counts.add_walk(walk.iter().map(String::as_str));
-        }
-        if counts.total() == 0 {
-            return Err(walk_error(format!(
-                "there is not a single transition to count in {} walks; a chain is fitted to walks of \
-                 two states or more",
-                walks.len()
-            )));
-        }
-        if restart {
-            for (first, last) in walks.iter().filter_map(|walk| walk.first().zip(walk.last())) {
-                counts.add_walk([last.as_str(), first.as_str()]);
-            }
-        }
-        Self::built(py, counts.build(options(false, largest_component)))
-    }
-
-    /// Counts the moves of a public graph with noise. `asked` is epsilon, the most moves of a person and the floor;
-    /// `shares` are those of epsilon for first states, for last states and for lengths, and `longest` is the longest walk.
-    /// Gives the chain, and if they were asked for the laws of last states and of numbers of moves.
-    #[staticmethod]
-    #[allow(
-        clippy::too_many_arguments,
-        clippy::type_complexity,
-        reason = "Python's keyword arguments, and what it unpacks"
-    )]
-    fn fit_privately(
-        py: Python<'_>,
-        walks: Vec<Vec<String>>,
-        persons: Vec<String>,
-        graph: &Self,
-        asked: (String, u32, Option<String>),
-        shares: (Option<String>, Option<String>, Option<String>),
-        longest: Option<u32>,
-        seed: Option<u64>,
-    ) -> PyResult<(Self, Option<Vec<f64>>, Option<Vec<f64>>)> {
-        let (epsilon, max_moves, floor) = asked;
-        let (starts, ends, lengths) = shares;
-        let number = |text: &str| text.parse::<Rational>().map_err(parameter_error);
-        let at_least_one = |name: &str, number: u32| {
-            NonZeroU32::new(number)
-                .ok_or_else(|| parameter_error(format!("{name}: give a whole number from 1 up")))
-        };
-        let of = |name: &str, error: FitTermsError| parameter_error(format!("{name}: {error}"));
-        let max_moves = at_least_one("max_moves", max_moves)?;
-        let mut terms = FitTerms::new(number(&epsilon)?, max_moves).map_err(parameter_error)?;
-        if let Some(share) = starts {
-            terms = terms.with_starts(number(&share)?).map_err(|error| of("starts", error))?;
-        }
-        if let Some(share) = ends {
-            terms = terms.with_ends(number(&share)?).map_err(|error| of("ends", error))?;
-        }
-        if let (Some(share), Some(longest)) = (lengths, longest) {
-            let longest = at_least_one("longest_walk", longest)?;
-            let with_lengths = terms.with_lengths(number(&share)?, longest);
-            terms = with_lengths.map_err(|error| of("lengths", error))?;
-        }
-        if let Some(floor) = floor {
-            terms = terms.with_floor(number(&floor)?).map_err(parameter_error)?;
-        }
-        let source = seed.map_or_else(Source::system, Source::seeded);
-        let mut fit = PrivateFit::new(&graph.chain, terms, &source).map_err(parameter_error)?;
-        for (number, (walk, person)) in walks.iter().zip(&persons).enumerate() {
-            let name = number.to_string();
-            for state in walk {
-                fit.add(person, &name, state).map_err(walk_error)?;
-            }
-        }
-        let Fitted { chain, ends, lengths, .. } =
-            fit.collected().release().map_err(parameter_error)?;
-        let ends = ends.map(|ends| chain.states().map(|state| ends.probability(state)).collect());
-        let lengths = lengths.map(|lengths| {
-            (0..=lengths.longest()).map(|moves| lengths.probability(moves)).collect()
-        });
-        Ok((Self::new(py, chain, Vec::new()), ends, lengths))
-    }
-
     /// Reads a file: a table of moves, or a compiled model.
     #[staticmethod]
     fn read(
@@ -321,25 +228,6 @@ impl Chain {
             )));
         }
         Ok(Self::with_model(py, model, Vec::new()))
-    }
-
-    /// Makes the chain of a map of OpenStreetMap, and says what was dropped.
-    #[staticmethod]
-    #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
-    fn osm(
-        py: Python<'_>,
-        path: PathBuf,
-        mode: &str,
-        states: &str,
-        turns: &str,
-        counts: Option<PathBuf>,
-        every: Option<String>,
-        speed: Option<f64>,
-        away: Option<String>,
-    ) -> PyResult<Self> {
-        let (chain, notes) =
-            crate::roads::chain(&path, mode, states, turns, counts, every, speed, away)?;
-        Ok(Self::new(py, chain, notes))
     }
 
     #[staticmethod]
@@ -564,86 +452,9 @@ impl Chain {
         Ok(model.measure().of(distance[0]))
     }
 
-    /// Walks of the chain itself, one after another, each of so many steps after its start.
-    fn sample<'py>(
-        &self,
-        py: Python<'py>,
-        walks: usize,
-        steps: usize,
-        start: Option<&Bound<'py, PyAny>>,
-        seed: Option<u64>,
-    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let origin =
-            start.map_or(Ok(Origin::Initial), |s| self.state("start", s).map(Origin::At))?;
-        if walks.checked_mul(steps.saturating_add(1)).is_none_or(|n| n > 1 << 40) {
-            return Err(parameter_error("more states than fit into memory; draw fewer"));
-        }
-        let chain = self.chain.clone();
-        let drawn = interrupt::run(py, move |stop| {
-            let source = seed.map_or_else(Source::system, Source::seeded);
-            let mut randomness = source.open(chain.hash().0).map_err(parameter_error)?;
-            let own = OwnWalks::new(&chain);
-            let mut drawn = Vec::with_capacity(walks * (steps + 1));
-            for walk in 0..walks {
-                if stop.requested() {
-                    return Err(parameter_error("stopped on request"));
-                }
-                let key = randomness.walk(walk.to_string().as_bytes());
-                let walk = own.walk(origin, steps, randomness.at(&key, 0, None));
-                drawn.extend(walk.into_iter().map(|state| state.index() as i64));
-            }
-            Ok(drawn)
-        })?;
-        Ok(PyArray1::from_vec(py, drawn))
-    }
-
     /// The same moves, each as likely as the others of its state.
     fn evened(&self, py: Python<'_>) -> PyResult<Self> {
         Ok(Self::new(py, self.chain.evened().map_err(chain_error)?, Vec::new()))
-    }
-
-    /// Walks of the chain with numbers of moves drawn from their law, which end by a law of last states if there is one: all
-    /// states one after another, how many each walk has, and how many walks end elsewhere than they should.
-    #[allow(clippy::type_complexity, reason = "what Python unpacks")]
-    fn sample_trips<'py>(
-        &self,
-        py: Python<'py>,
-        walks: usize,
-        lengths: Vec<f64>,
-        ends: Option<Vec<f64>>,
-        seed: Option<u64>,
-    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, f64)> {
-        let lengths = WalkLengths::from_probabilities(&lengths)
-            .map_err(|error| parameter_error(format!("lengths: {error}")))?;
-        let ends = ends.map(|ends| Initial::from_probabilities(&self.chain, &ends)).transpose();
-        let ends = ends.map_err(|error| parameter_error(format!("ends: {error}")))?;
-        let chain = self.chain.clone();
-        let (drawn, sizes, off) = interrupt::run(py, move |stop| {
-            let source = seed.map_or_else(Source::system, Source::seeded);
-            let mut randomness = source.open(chain.hash().0).map_err(parameter_error)?;
-            let own = OwnWalks::new(&chain);
-            let ended = ends.map(|ends| {
-                let (origin, lengths) = (Origin::Initial, lengths.clone());
-                EndedWalks::new(&chain, origin, lengths, &ends, &|_| stop.flow())
-            });
-            let ended = ended.transpose().map_err(parameter_error)?;
-            let (mut drawn, mut sizes) = (Vec::new(), Vec::with_capacity(walks));
-            for walk in 0..walks {
-                if stop.requested() {
-                    return Err(parameter_error("stopped on request"));
-                }
-                let key = randomness.walk(walk.to_string().as_bytes());
-                let words = randomness.at(&key, 0, None);
-                let walk = match &ended {
-                    Some(ended) => ended.walk(words),
-                    None => own.walk(Origin::Initial, lengths.draw(words), words),
-                };
-                sizes.push(walk.len() as i64);
-                drawn.extend(walk.into_iter().map(|state| state.index() as i64));
-            }
-            Ok((drawn, sizes, ended.map_or(0.0, |ended| ended.ends_off())))
-        })?;
-        Ok((PyArray1::from_vec(py, drawn), PyArray1::from_vec(py, sizes), off))
     }
 }
 

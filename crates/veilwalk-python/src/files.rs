@@ -285,7 +285,7 @@ pub(crate) fn write_manifest(
     }
     if Manifest::would_replace_another(&path) {
         return Err(file_error(format!(
-            "{}: the manifest goes there, and there is a file that is none; move it away",
+            "{}: the manifest goes there, but the file that is there is no manifest; move it away",
             Manifest::path_for(&path).display()
         )));
     }

@@ -1,5 +1,7 @@
 //! What releases say about the real walks: refined walks, and what the crowd did.
 
+use std::sync::Arc;
+
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use veilwalk::inference::{
@@ -34,7 +36,7 @@ type LikelyColumns<'py> = (
 
 /// Infers from releases of this mechanism, for somebody who takes real walks to be walks of this chain.
 fn inference(
-    mechanism: std::sync::Arc<veilwalk::Mechanism>,
+    mechanism: Arc<veilwalk::Mechanism>,
     start: Start,
     prior: Option<&veilwalk::Chain>,
 ) -> PyResult<Inference> {
@@ -121,7 +123,8 @@ pub(crate) fn refine<'py>(
     let start = mechanism.start(start)?;
     let aim: RefineAim = aim.parse().map_err(|why| parameter_error(format!("aim: {why}")))?;
     let released = read_walks(chain, &released, UnknownStates::Refuse)?;
-    let observed = observed.as_ref().map(|walks| read_drawn(chain, mechanism, walks)).transpose()?;
+    let observed =
+        observed.as_ref().map(|walks| read_drawn(chain, mechanism, walks)).transpose()?;
     let prior = prior.map(|chain| chain.labels().chain().clone());
     let mechanism = mechanism.made.mechanism.clone();
     let walks = interrupt::run_with_threads(py, threads, move |stop: &Stop| {
@@ -228,6 +231,59 @@ fn law(inference: &Inference, chain: &veilwalk::Chain, numbers: LawNumbers) -> P
     Ok(inference.law().with(initial, moves))
 }
 
+/// What is asked of walks under laws of real walks, each walk as often as its weight for the law says: once for every law.
+struct UnderLaws {
+    states: veilwalk::Chain,
+    mechanism: Arc<veilwalk::Mechanism>,
+    start: Start,
+    drawn: Vec<Vec<Outcome>>,
+    laws: Vec<LawNumbers>,
+    weights: Option<Vec<Vec<u32>>>,
+}
+
+impl UnderLaws {
+    fn new(
+        chain: &Chain,
+        mechanism: &Mechanism,
+        start: &Bound<'_, PyAny>,
+        drawn: &Given<'_>,
+        laws: Vec<LawNumbers>,
+        weights: Option<Vec<Vec<u32>>>,
+    ) -> PyResult<Self> {
+        let start = mechanism.start(start)?;
+        let drawn = read_drawn(chain, mechanism, drawn)?;
+        if weights.as_ref().is_some_and(|weights| {
+            weights.len() != laws.len() || weights.iter().any(|of_law| of_law.len() != drawn.len())
+        }) {
+            return Err(parameter_error("one weight for each walk under each law"));
+        }
+        let states = chain.labels().chain().clone();
+        let mechanism = mechanism.made.mechanism.clone();
+        Ok(Self { states, mechanism, start, drawn, laws, weights })
+    }
+
+    /// Asks it.
+    fn each<T: Send + 'static>(
+        self,
+        py: Python<'_>,
+        ask: fn(&[Sample<'_>], &Weights, &Law, &Stop) -> PyResult<T>,
+    ) -> PyResult<Vec<T>> {
+        interrupt::run(py, move |stop: &Stop| {
+            let inference = inference(self.mechanism, self.start, None)?;
+            let samples = [Sample { inference: &inference, walks: &self.drawn }];
+            let answer = |(place, numbers): (usize, LawNumbers)| {
+                let law = law(&inference, &self.states, numbers)?;
+                let weights = match &self.weights {
+                    None => Weights::one_each(&samples),
+                    Some(weights) => Weights::new(vec![weights[place].clone()]),
+                };
+                ask(&samples, &weights, &law, stop)
+            };
+            self.laws.into_iter().enumerate().map(answer).collect::<PyResult<Vec<_>>>()
+        })
+    }
+}
+
 /// The expected counts of these walks under laws of real walks, each walk as often as its weight for the law says: a part
 /// of what [`estimate_by`] asks for, once for every law.
 #[pyfunction]
@@ -241,28 +297,10 @@ pub(crate) fn expected_counts<'py>(
     laws: Vec<LawNumbers>,
     weights: Option<Vec<Vec<u32>>>,
 ) -> PyResult<Vec<Bound<'py, PyArray1<f64>>>> {
-    let start = mechanism.start(start)?;
-    let drawn = read_drawn(chain, mechanism, &drawn)?;
-    if weights.as_ref().is_some_and(|weights| {
-        weights.len() != laws.len() || weights.iter().any(|of_law| of_law.len() != drawn.len())
-    }) {
-        return Err(parameter_error("one weight for each walk under each law"));
-    }
-    let states = chain.labels().chain().clone();
-    let mechanism = mechanism.made.mechanism.clone();
-    let numbers = interrupt::run(py, move |stop: &Stop| {
-        let inference = inference(mechanism, start, None)?;
-        let samples = [Sample { inference: &inference, walks: &drawn }];
-        let counts = |(place, numbers): (usize, LawNumbers)| {
-            let law = law(&inference, &states, numbers)?;
-            let weights = match &weights {
-                None => Weights::one_each(&samples),
-                Some(weights) => Weights::new(vec![weights[place].clone()]),
-            };
-            let found = core::expected_counts(&samples, &weights, &law, &|_| stop.flow());
-            found.map(|counts| counts.to_numbers()).map_err(estimate_error(1))
-        };
-        laws.into_iter().enumerate().map(counts).collect::<PyResult<Vec<_>>>()
+    let asked = UnderLaws::new(chain, mechanism, start, &drawn, laws, weights)?;
+    let numbers = asked.each(py, |samples, weights, law, stop| {
+        let found = core::expected_counts(samples, weights, law, &|_| stop.flow());
+        found.map(|counts| counts.to_numbers()).map_err(estimate_error(1))
     })?;
     Ok(numbers.into_iter().map(|numbers| PyArray1::from_vec(py, numbers)).collect())
 }
@@ -280,20 +318,10 @@ pub(crate) fn expected_trips<'py>(
     laws: Vec<LawNumbers>,
     weights: Option<Vec<Vec<u32>>>,
 ) -> PyResult<Vec<(Vec<u32>, Vec<u32>, Vec<f64>)>> {
-    let start = mechanism.start(start)?;
-    let drawn = read_drawn(chain, mechanism, &drawn)?;
-    let states = chain.labels().chain().clone();
-    let mechanism = mechanism.made.mechanism.clone();
-    interrupt::run(py, move |stop: &Stop| {
-        let inference = inference(mechanism, start, None)?;
-        let samples = [Sample { inference: &inference, walks: &drawn }];
-        let trips = |(place, numbers): (usize, LawNumbers)| {
-            let law = law(&inference, &states, numbers)?;
-            let weights = match &weights {
-                None => Weights::one_each(&samples),
-                Some(weights) => Weights::new(vec![weights[place].clone()]),
-            };
-            let found = core::trips(&samples, &weights, &law, &|_| stop.flow());
+    UnderLaws::new(chain, mechanism, start, &drawn, laws, weights)?.each(
+        py,
+        |samples, weights, law, stop| {
+            let found = core::trips(samples, weights, law, &|_| stop.flow());
             let found = found.map_err(|stopped| VeilwalkError::new_err(stopped.to_string()))?;
             let (mut first, mut last, mut counts) = (Vec::new(), Vec::new(), Vec::new());
             for ((from, to), count) in found {
@@ -302,9 +330,8 @@ pub(crate) fn expected_trips<'py>(
                 counts.push(count);
             }
             Ok((first, last, counts))
-        };
-        laws.into_iter().enumerate().map(trips).collect::<PyResult<Vec<_>>>()
-    })
+        },
+    )
 }
 
 /// Intervals of this level around the shares of counts, given the counts of replicates: lower and upper ends.

@@ -44,7 +44,7 @@ where
     T: Send + 'static,
     E: Into<PyErr> + Send + 'static,
 {
-    run_on(py, pool()?, work)
+    run_with_threads(py, None, work)
 }
 
 /// The same with a number of threads of the caller's choice.
@@ -61,18 +61,6 @@ where
         None => pool()?,
         Some(threads) => Arc::new(new_pool(threads)?),
     };
-    run_on(py, pool, work)
-}
-
-fn run_on<T, E>(
-    py: Python<'_>,
-    pool: Arc<ThreadPool>,
-    work: impl FnOnce(&Stop) -> Result<T, E> + Send + 'static,
-) -> PyResult<T>
-where
-    T: Send + 'static,
-    E: Into<PyErr> + Send + 'static,
-{
     let stop = Stop::default();
     let (send, receive) = sync_channel(1);
     let theirs = stop.clone();

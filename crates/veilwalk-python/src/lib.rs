@@ -13,6 +13,7 @@ mod choice;
 mod column;
 mod error;
 mod files;
+mod fitting;
 mod groups;
 mod inference;
 mod interrupt;
@@ -25,6 +26,7 @@ mod prepare;
 mod release;
 mod remedy;
 mod roads;
+mod sampling;
 mod score;
 mod session;
 mod table;
@@ -48,6 +50,8 @@ mod _native {
         save_mechanism, set_ledger_budget, verify, write_manifest,
     };
     #[pymodule_export]
+    use super::fitting::{fit_chain, fit_chain_privately};
+    #[pymodule_export]
     use super::inference::{
         estimate, estimate_by, expected_counts, expected_trips, intervals_of, refine,
     };
@@ -63,6 +67,10 @@ mod _native {
     use super::prepare::prepare;
     #[pymodule_export]
     use super::release::{Manner, Source, new_release_id};
+    #[pymodule_export]
+    use super::roads::osm_chain;
+    #[pymodule_export]
+    use super::sampling::{sample_trips, sample_walks};
     #[pymodule_export]
     use super::score::score;
     #[pymodule_export]

@@ -164,7 +164,8 @@ pub(crate) fn release_numbers<'py>(
         admit(&manner, &names, &bounds, &states)?;
         let names = |walk: usize| names[walk].as_str().into();
         let observed = release(&manner, &names, &bounds, &mut states, stop)?;
-        let numbers = |states: &[u32]| states.iter().map(|&s| values[s as usize]).collect::<Vec<_>>();
+        let numbers =
+            |states: &[u32]| states.iter().map(|&s| values[s as usize]).collect::<Vec<_>>();
         let observed = observed.map(|observed| match manner.mechanism.chart() {
             None => Observed::Numbers(numbers(&as_states(&observed))),
             Some(_) => Observed::Texts(outcome_texts(&manner.mechanism, &observed)),

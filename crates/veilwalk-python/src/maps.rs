@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use pyo3::prelude::*;
-use veilwalk::StateId;
+use veilwalk::chain::Coordinates;
+use veilwalk::mechanism::Candidates;
+use veilwalk::mechanism::plane::Outcomes;
+use veilwalk::{Outcome, StateId};
 use veilwalk_map::{DrawnWalk, GeoJson, Gpx, Ground, Layer, MapPage, Path, Times, Visit, Walk};
 use veilwalk_prepare::{Timetable, Zone};
 
@@ -12,7 +15,23 @@ use crate::error::{parameter_error, walk_error};
 use crate::labels::Naming;
 
 /// Walks of one kind with their names.
-type Named = Vec<(String, Vec<StateId>)>;
+type Named = Vec<(String, Marks)>;
+
+/// Where a walk is drawn.
+enum Marks {
+    States(Vec<StateId>),
+    /// Places that were observed.
+    Points(Vec<Coordinates>),
+}
+
+impl Marks {
+    fn len(&self) -> usize {
+        match self {
+            Self::States(states) => states.len(),
+            Self::Points(points) => points.len(),
+        }
+    }
+}
 
 /// The same as Python has them.
 type Given<'py> = Vec<(String, Vec<Bound<'py, PyAny>>)>;
@@ -65,28 +84,57 @@ pub(crate) fn draw_map(
         }
         "geojson" => {
             let mut map = GeoJson::start(Vec::new(), &ground, attribution)?;
-            each(&layers, &mut clock, |walk| map.walk(walk))?;
+            each(&layers, &mut clock, |layer, name, marks, times| match marks {
+                Marks::States(states) => map.walk(&Walk { layer, name, states, times }),
+                Marks::Points(points) => map.observed(name, points, times),
+            })?;
             text(map.finish()?)
         }
         "gpx" => {
             let mut map = Gpx::start(Vec::new(), &ground, attribution)?;
-            each(&layers, &mut clock, |walk| map.walk(walk))?;
+            each(&layers, &mut clock, |layer, name, marks, times| match marks {
+                Marks::States(states) => map.walk(&Walk { layer, name, states, times }),
+                // GPX has tracks, and no noise.
+                Marks::Points(_) => Ok(()),
+            })?;
             text(map.finish()?)
         }
-        other => Err(parameter_error(format!("{other:?} is none of page, geojson and gpx"))),
+        other => Err(parameter_error(format!("{other:?} is not one of page, geojson and gpx"))),
     }
 }
 
 fn read(chain: &Chain, layer: &str, walks: Given<'_>) -> PyResult<Named> {
+    let observed = layer == Layer::Observed.name();
+    let outcomes = observed.then(|| Outcomes::of(chain.labels().chain(), Candidates::Plane));
+    let outcomes = outcomes.and_then(Result::ok);
     let walks = walks.into_iter().map(|(name, values)| {
+        if let Some(points) = outcomes.and_then(|outcomes| points(&outcomes, &values)) {
+            return Ok((name, Marks::Points(points)));
+        }
         let states = values.iter().enumerate().map(|(step, value)| {
             let found = chain.labels().state(value, Naming::Integer);
             let wrong = |why| walk_error(format!("{layer}: walk {name:?}, step {step}: {why}"));
             found.map(|(state, _)| state).map_err(wrong)
         });
-        Ok((name.clone(), states.collect::<PyResult<Vec<_>>>()?))
+        Ok((name.clone(), Marks::States(states.collect::<PyResult<Vec<_>>>()?)))
     });
     walks.collect()
+}
+
+/// Where `plane` has observed a walk; none if these are states. A first one that was not observed is where it lies.
+fn points(outcomes: &Outcomes<'_>, values: &[Bound<'_, PyAny>]) -> Option<Vec<Coordinates>> {
+    let read = |value: &Bound<'_, PyAny>| {
+        outcomes.read(&value.extract::<std::borrow::Cow<'_, str>>().ok()?)
+    };
+    let found: Vec<Outcome> = values.iter().map(read).collect::<Option<_>>()?;
+    if !found.iter().any(|outcome| outcome.point().is_some()) {
+        return None;
+    }
+    let place = |&outcome: &Outcome| {
+        let (north, east) = outcomes.degrees(outcome)?;
+        Coordinates::from_degrees(north, east).ok()
+    };
+    found.iter().map(place).collect()
 }
 
 /// When walks are.
@@ -117,12 +165,12 @@ impl Clock {
 fn each(
     layers: &[(Layer, Named)],
     clock: &mut Clock,
-    mut draw: impl FnMut(&Walk<'_>) -> std::io::Result<()>,
+    mut draw: impl FnMut(Layer, &str, &Marks, Option<Times>) -> std::io::Result<()>,
 ) -> PyResult<()> {
     for &(layer, ref walks) in layers {
-        for (name, states) in walks {
-            let times = clock.of(name, states.len())?;
-            draw(&Walk { layer, name, states, times })?;
+        for (name, marks) in walks {
+            let times = clock.of(name, marks.len())?;
+            draw(layer, name, marks, times)?;
         }
     }
     Ok(())
@@ -133,13 +181,16 @@ fn together(layers: Vec<(Layer, Named)>, clock: &mut Clock) -> PyResult<Vec<Draw
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut walks: Vec<DrawnWalk> = Vec::new();
     for (layer, named) in layers {
-        for (name, states) in named {
-            let times = clock.of(&name, states.len())?;
+        for (name, marks) in named {
+            let times = clock.of(&name, marks.len())?;
             let place = *places.entry(name.clone()).or_insert(walks.len());
             if place == walks.len() {
                 walks.push(DrawnWalk { name, times, paths: Vec::new(), observed: Vec::new() });
             }
-            walks[place].paths.push(Path { layer, states });
+            match marks {
+                Marks::States(states) => walks[place].paths.push(Path { layer, states }),
+                Marks::Points(points) => walks[place].observed = points,
+            }
         }
     }
     Ok(walks)

@@ -294,6 +294,15 @@ impl Mechanism {
         Ok(settled.map_err(parameter_error)?.design.cells().is_some())
     }
 
+    /// How likely places are observed farther away than this, if places are observed.
+    fn beyond(&self, metres: f64) -> PyResult<f64> {
+        let noise = self.made.mechanism.noise();
+        let noise = noise.ok_or_else(|| {
+            parameter_error("beyond: this mechanism draws states, whose distribution kernel() has")
+        })?;
+        Ok(noise.beyond(metres))
+    }
+
     /// The exact distribution of what is drawn next.
     fn kernel(
         &self,
@@ -301,6 +310,11 @@ impl Mechanism {
         real: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<(String, f64)>> {
         let (previous, real) = (self.state("previous", previous)?, self.state("real", real)?);
+        if self.made.mechanism.chart().is_some() {
+            return Err(parameter_error(
+                "kernel: `plane` observes places, which have no end; beyond() says how far from the real one they are",
+            ));
+        }
         let chain = self.made.mechanism.model().chain();
         let kernel = self.made.mechanism.kernel(previous, real);
         let candidates = self.made.mechanism.candidates(previous);

@@ -10,8 +10,8 @@ use pyo3_arrow::PyChunkedArray;
 use pyo3_arrow::input::AnyArray;
 use veilwalk_io::plain_texts;
 use veilwalk_prepare::{
-    AddError, Clock, Days, Event, EventAt, Limits, Padding, PositionPreparation, Preparation,
-    Settings, Shaping, Stays, Summary, Walk,
+    AddError, Clock, Days, Event, EventAt, Limits, Padding, Preparation, Settings, Shaping, Sorted,
+    Stays, Summary,
 };
 use veilwalk_roads::{MatchSettings, Streets};
 
@@ -85,26 +85,18 @@ pub(crate) fn prepare(
     let columns = columns.into_iter().map(|(name, array)| Ok((name, chunked(array)?.0)));
     let columns = columns.collect::<PyResult<Columns>>()?;
     let streets = map.map(|map| Streets::of(map.chain()).map_err(parameter_error)).transpose()?;
-    let (walks, summary) = interrupt::run(py, move |stop| match &streets {
-        None => {
-            let mut events = Preparation::new(settings);
-            each_event(&columns, stop, |event| events.add(event))?;
-            drop(columns);
-            let sorted = events.finish().map_err(|error| WalkError::new_err(error.to_string()))?;
-            let labels = sorted.labels().to_vec();
-            written(&labels, stop, |take| sorted.each_walk(take))
-        }
-        Some(streets) => {
-            let matching = MatchSettings::with_sigma(sigma);
-            let mut positions =
-                PositionPreparation::new(settings, streets, matching, away_off_the_map);
-            each_event(&columns, stop, |event| positions.add(event))?;
-            drop(columns);
-            let sorted = positions.finish();
-            let sorted = sorted.map_err(|error| WalkError::new_err(error.to_string()))?;
-            let labels = sorted.labels().to_vec();
-            written(&labels, stop, |take| sorted.each_walk(take))
-        }
+    let (walks, summary) = interrupt::run(py, move |stop| {
+        let mut events = match &streets {
+            None => Preparation::new(settings),
+            Some(streets) => {
+                let matching = MatchSettings::with_sigma(sigma);
+                Preparation::on_streets(settings, streets, matching, away_off_the_map)
+            }
+        };
+        each_event(&columns, stop, |event| events.add(event))?;
+        drop(columns);
+        let sorted = events.finish().map_err(|error| WalkError::new_err(error.to_string()))?;
+        written(sorted, stop)
     })?;
     let names = ["trajectory", "step", "state", "person"];
     let walks = walks.into_iter().zip(names).map(|(column, name)| one_chunk(column, name));
@@ -202,18 +194,12 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Takes a walk.
-type TakeWalk<'a> = dyn FnMut(Walk<'_>) -> Result<(), Failed> + 'a;
-
 /// All walks as columns: trajectory, step, state and person.
-fn written(
-    labels: &[String],
-    stop: &Stop,
-    each_walk: impl FnOnce(&mut TakeWalk<'_>) -> Result<Summary, Failed>,
-) -> PyResult<([ArrayRef; 4], Summary)> {
+fn written(sorted: Sorted<'_>, stop: &Stop) -> PyResult<([ArrayRef; 4], Summary)> {
+    let labels = sorted.labels().to_vec();
     let mut texts: [LargeStringBuilder; 3] = Default::default();
     let mut steps = Int64Builder::new();
-    let summary = each_walk(&mut |walk: Walk<'_>| {
+    let summary = sorted.each_walk(|walk| {
         if stop.requested() {
             return Err(Failed(stopped()));
         }

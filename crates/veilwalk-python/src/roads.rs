@@ -1,18 +1,20 @@
 //! Chains of maps.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use veilwalk::Chain;
 use veilwalk::internal::request::Span;
 use veilwalk_roads::{Away, ChainOptions, Mode, RoadMap, StatesAre, Tick, Turns};
 
+use crate::chain::Chain;
 use crate::error::{chain_error, parameter_error};
 
-/// The chain of a map, and what was dropped of it.
+/// The chain of a map of OpenStreetMap, which says what was dropped of it.
+#[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's keyword arguments")]
-pub(crate) fn chain(
-    path: &Path,
+pub(crate) fn osm_chain(
+    py: Python<'_>,
+    path: PathBuf,
     mode: &str,
     states: &str,
     turns: &str,
@@ -20,7 +22,7 @@ pub(crate) fn chain(
     every: Option<String>,
     speed: Option<f64>,
     away: Option<String>,
-) -> PyResult<(Chain, Vec<String>)> {
+) -> PyResult<Chain> {
     let mode: Mode = mode.parse().map_err(|error| parameter_error(format!("mode: {error}")))?;
     let states = match states {
         "segments" => StatesAre::Segments,
@@ -48,7 +50,7 @@ pub(crate) fn chain(
         return Err(parameter_error("speed: give a speed between 1 and 300 km/h"));
     }
     let options = ChainOptions { states, turns, tick: tick.transpose()?, away: away.map(Away) };
-    let map = RoadMap::read(path, mode).map_err(chain_error)?;
+    let map = RoadMap::read(&path, mode).map_err(chain_error)?;
     let (chain, report) = map.chain(&options).map_err(chain_error)?;
     let mut notes = Vec::new();
     if !report.dropped_states.is_empty() {
@@ -58,5 +60,5 @@ pub(crate) fn chain(
             report.dropped_metres / 1000.0
         ));
     }
-    Ok((chain, notes))
+    Ok(Chain::new(py, chain, notes))
 }

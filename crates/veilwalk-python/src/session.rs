@@ -104,7 +104,8 @@ impl Session {
         self.observed = match (observed, self.mechanism.chart()) {
             ([], _) => Vec::new(),
             (observed, None) => {
-                let states: Vec<_> = observed.iter().filter_map(|outcome| outcome.state()).collect();
+                let states: Vec<_> =
+                    observed.iter().filter_map(|outcome| outcome.state()).collect();
                 self.values(py, &states, naming)?
             }
             (observed, Some(_)) => {

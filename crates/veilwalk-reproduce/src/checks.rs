@@ -103,8 +103,7 @@ impl Checks {
             joint.mixing_time(&law, &second, OPERATIONS, o)
         })?;
         let entropy = EntropyBound::new(model, &error, &second, &first, &exact);
-        let typical =
-            TypicalityBound::new(model, &error, &second, &first, &exact, chain_mixing, pair_mixing);
+        let typical = TypicalityBound::new(model, &entropy, &exact, chain_mixing, pair_mixing);
         let bound = &error.figures(STEPS, &[SINGLED_OUT])[0];
         let (by_weights, by_distances) = own_information(credit);
         let finite = |number: f64| number.is_finite().then_some(number);

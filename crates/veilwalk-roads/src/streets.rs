@@ -1,7 +1,7 @@
 //! The streets of a chain, for finding those near a position and the ways from one to another.
 //!
 //! Everything comes from the chain: the line of each state, and the moves between states whose lines meet. A chain whose moves are
-//! those between two ticks of a clock has farther ones too; these are told by their length and left out.
+//! those between two ticks of a clock has farther ones too; their length gives them away, and they are left out.
 
 use hashbrown::HashMap;
 use rstar::{AABB, RTree, RTreeObject};
@@ -183,6 +183,22 @@ impl Streets {
         found.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(a.state.cmp(&b.state)));
         found.truncate(most);
         found
+    }
+
+    /// Of both directions of the street at a place, the one in which somebody goes whose course is this, in degrees clockwise
+    /// from north. A street of one direction has no other.
+    #[must_use]
+    pub fn along(&self, place: &Nearby, course: f64) -> StateId {
+        let line = &self.lines[place.state.index()];
+        let Some(back) = line.back else { return place.state };
+        let after = line.along.partition_point(|&along| along <= place.offset);
+        let at = after.clamp(1, line.points.len() - 1);
+        let (east, north) = Plane::at(line.points[at - 1]).point(line.points[at]);
+        let course = course.to_radians();
+        match east * libm::sin(course) + north * libm::cos(course) < 0.0 {
+            true => StateId::new(back as usize),
+            false => place.state,
+        }
     }
 
     /// Whether a position lies between the outermost points of the map.

@@ -14,6 +14,32 @@ pub struct NotAnEstimate(String);
 
 type Result<T> = std::result::Result<T, NotAnEstimate>;
 
+/// How often a state was visited.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EstimatedVisit {
+    /// The state.
+    pub state: StateId,
+    /// The share of all visits that it has.
+    pub share: f64,
+    /// The interval in which that share is, if one was estimated.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Reads how often states were visited, with intervals where there are some.
+///
+/// # Errors
+///
+/// If something else is there than shares of the chain's states.
+pub fn read_visits(json: &Value, chain: &Chain) -> Result<Vec<EstimatedVisit>> {
+    let visit = |entry: &Value| {
+        let state = state(entry, "visits", "state", chain)?;
+        let share = share(entry, "visits")?;
+        let bound = |key| entry.get(key).and_then(Value::as_f64).filter(|bound| bound.is_finite());
+        Ok(EstimatedVisit { state, share, interval: bound("low").zip(bound("high")) })
+    };
+    list(json, "visits")?.iter().map(visit).collect()
+}
+
 /// Reads the shares of visits, of moves, and of first and last states together, as far as they are there.
 ///
 /// # Errors
@@ -33,8 +59,8 @@ pub fn read_estimate(json: &Value, chain: &Chain) -> Result<Statistics> {
     let mut found = Statistics::default();
     if json.get("visits").is_some() || ["moves", "od"].iter().all(|key| json.get(key).is_none()) {
         let mut visits = vec![0.0; chain.len()];
-        for entry in list(json, "visits")? {
-            visits[state(entry, "visits", "state", chain)?.index()] += share(entry, "visits")?;
+        for visit in read_visits(json, chain)? {
+            visits[visit.state.index()] += visit.share;
         }
         found.visits = Some(normalized(visits)?);
     }
@@ -103,6 +129,11 @@ mod tests {
         assert_eq!(found.visits.unwrap()[b.index()], 0.75);
         assert_eq!(found.starts.unwrap()[b.index()], 0.5);
         let visits = json!({ "visits": estimate["visits"] });
+        let intervals = read_visits(&visits, &chain).unwrap();
+        assert_eq!(
+            intervals.iter().map(|v| v.interval).collect::<Vec<_>>(),
+            [Some((0.7, 0.8)), None]
+        );
         assert!(read_estimate(&visits, &chain).unwrap().moves.is_none());
         for (bad, word) in [
             (json!({}), "\"visits\" is not a list"),

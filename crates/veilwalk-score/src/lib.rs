@@ -26,7 +26,7 @@ mod statistics;
 mod walks;
 
 pub use answer::{as_json, verdict};
-pub use estimate::{NotAnEstimate, read_estimate};
+pub use estimate::{EstimatedVisit, NotAnEstimate, read_estimate, read_visits};
 pub use plain_counts::PlainCounts;
 pub use queries::Queries;
 pub use score::{Against, Candidate, Figure, Score, ScoreOptions, Scored, score};

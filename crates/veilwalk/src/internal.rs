@@ -113,7 +113,7 @@ pub mod report {
 pub mod request {
     pub use crate::request::{
         Base, CandidateChoice, Made, NotASpan, PersonTotal, Request, RequestError, Settled, Span,
-        TrackChoice, Visit,
+        TrackChoice, Visit, seconds_in,
     };
 }
 pub mod session {

@@ -163,7 +163,10 @@ mod tests {
     #[test]
     fn states_and_points_have_numbers_of_their_own() {
         let state = Outcome::from(StateId::new(7));
-        assert_eq!((state.number(), state.state(), state.point()), (7, Some(StateId::new(7)), None));
+        assert_eq!(
+            (state.number(), state.state(), state.point()),
+            (7, Some(StateId::new(7)), None)
+        );
         for (north, east) in [(0, 0), (-MOST, -MOST), (MOST, MOST), (-1, 1), (5, -MOST)] {
             let point = LatticePoint { north, east };
             let outcome = Outcome::of_point(point);

@@ -159,8 +159,8 @@ fn entropy_and_typicality_bounds_on_credit() {
     // A bound that says something needs a walk of many mixing times; figures of the long run serve.
     exact.steps = steps;
     exact.entropy_nats.released = long_run.entropy_nats.released;
-    let typicality =
-        TypicalityBound::new(&model, &error, &second, &start, &exact, real, pair).unwrap();
+    let entropy = EntropyBound::new(&model, &error, &second, &start, &exact);
+    let typicality = TypicalityBound::new(&model, &entropy, &exact, real, pair).unwrap();
     let at = |eta| typicality.corrected(eta).unwrap();
     assert_eq!(at(1e-6), 1.0);
     assert!(at(2.0) < at(0.5) && at(0.5) < 1.0);
@@ -193,7 +193,8 @@ fn the_typicality_bound_holds_for_simulated_walks() {
     let exact = joint.utility(Origin::Initial, Start::Initial, steps, &[], &unwatched).unwrap();
     let real = chain_mixing_time(model.chain(), &second, 1e9, &unwatched).unwrap();
     let pair = joint.mixing_time(&law, &second, 1e10, &unwatched).unwrap();
-    let bound = TypicalityBound::new(&model, &error, &second, &start, &exact, real, pair).unwrap();
+    let entropy = EntropyBound::new(&model, &error, &second, &start, &exact);
+    let bound = TypicalityBound::new(&model, &entropy, &exact, real, pair).unwrap();
     let etas = [0.1, 0.5, 1.0, 1.5, 2.0, 3.0];
     let walks = RealWalks::Own { origin: Origin::Initial, steps };
     let simulation = Simulation {

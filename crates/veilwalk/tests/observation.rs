@@ -19,7 +19,8 @@ use veilwalk::mechanism::{
 };
 use veilwalk::session::{FollowedWalk, Follower, PushError, Releaser};
 use veilwalk::{
-    Chain, Design, Mechanism, Model, Outcome, Preset, Promise, Session, Source, Start, StateId, unwatched,
+    Chain, Design, Mechanism, Model, Outcome, Preset, Promise, Session, Source, Start, StateId,
+    unwatched,
 };
 
 fn made(model: &Arc<Model>, preset: Preset, promise: Promise) -> Mechanism {

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.chain import State
 from veilwalk.exact import Exact
 from veilwalk.files import Ledger
 from veilwalk.how import name_text
+from veilwalk.labels import State
 from veilwalk.mechanism import Mechanism
 from veilwalk.persons import tell_most
 from veilwalk.session import Block

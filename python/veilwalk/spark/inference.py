@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from veilwalk import _native
 from veilwalk._native import ParameterError
-from veilwalk.chain import Chain, State
+from veilwalk.chain import Chain
 from veilwalk.exact import whole_number
 from veilwalk.how import OBSERVED
 from veilwalk.inference import columns_of, tell, tell_unsettled
+from veilwalk.labels import State
 from veilwalk.mechanism import Mechanism
 from veilwalk.spark.checks import check_columns, check_types, checked_frame
 from veilwalk.spark.climbing import Climbed, Law, climbed_together

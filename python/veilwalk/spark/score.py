@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from veilwalk.chain import Chain, State
+from veilwalk.chain import Chain
 from veilwalk.exact import whole_number
+from veilwalk.labels import State
 from veilwalk.mechanism import Mechanism
 from veilwalk.score import Score
 from veilwalk.score import score as on_one_machine

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from veilwalk import _native
 from veilwalk._native import ParameterError, WalkError
-from veilwalk.chain import State
 from veilwalk.exact import path_text
 from veilwalk.how import OBSERVED, name_text
+from veilwalk.labels import State
 from veilwalk.mechanism import Mechanism
 from veilwalk.session import Block, Session
 from veilwalk.source import new_release_id, source, warn_of_first

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use veilwalk::mechanism::Tracking;
 use veilwalk::{Chain, Mechanism, Model, Preset, Promise, Start, StateId};
 use veilwalk_brokers::{
     Address, Form, Login, News, Pattern, Refused, Shell, Source, Syntax, mqtt, nats,
@@ -21,14 +22,26 @@ const FOLDER: &str = "VEILWALK_BROKER_TEST_FOLDER";
 const BROKER: &str = "VEILWALK_BROKER_TEST_URL";
 /// Set where messages have labels.
 const LABELS: &str = "VEILWALK_BROKER_TEST_LABELS";
+/// Set to a number of steps where answers come later.
+const LAG: &str = "VEILWALK_BROKER_TEST_LAG";
 const READY: &str = "ready: ";
 /// How many answers are kept of a walk.
 const ANSWERS: u64 = 1 << 20;
 
 pub(crate) fn engine(folder: &Path) -> Engine {
+    engine_with(folder, 0)
+}
+
+/// The same where answers come so many steps later.
+pub(crate) fn engine_with(folder: &Path, lag: u32) -> Engine {
     let model = Arc::new(Model::new(Chain::credit()).unwrap());
     let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
-    let mechanism = Mechanism::new(model, Preset::Sharp.design(), promise).unwrap();
+    let mechanism = match lag {
+        0 => Mechanism::new(model, Preset::Sharp.design(), promise).unwrap(),
+        lag => Mechanism::new(model, Preset::Tight.design(), promise)
+            .unwrap()
+            .tracking(Tracking { lag, ..Tracking::default() }),
+    };
     let limits = Limits { cached_walks: 8, kept_answers: ANSWERS, ..Limits::default() };
     Engine::open(folder, Arc::new(mechanism), Start::Private, limits).unwrap()
 }
@@ -82,7 +95,8 @@ pub(crate) fn child() {
     let (Some(folder), Some(url)) = (std::env::var_os(FOLDER), std::env::var(BROKER).ok()) else {
         return;
     };
-    let engine = engine(Path::new(&folder));
+    let lag = std::env::var(LAG).map_or(0, |lag| lag.parse().unwrap());
+    let engine = engine_with(Path::new(&folder), lag);
     let id = engine.release_id().to_string();
     let (live, running) = Live::start(engine, 10_000).unwrap();
     let address: Address = url.parse().unwrap();
@@ -121,14 +135,20 @@ pub(crate) fn child() {
 pub(crate) struct Service {
     folder: PathBuf,
     url: String,
+    lag: u32,
     child: Child,
 }
 
 impl Service {
     /// Starts it; the test has to have a test `child` that calls the function of that name.
     pub(crate) fn start(folder: &Path, url: &str) -> Self {
+        Self::start_with_lag(folder, url, 0)
+    }
+
+    /// The same where answers come so many steps later.
+    pub(crate) fn start_with_lag(folder: &Path, url: &str, lag: u32) -> Self {
         let command = Command::new(std::env::current_exe().unwrap());
-        Self::of(command, folder, url)
+        Self::of(command, folder, url, lag)
     }
 
     /// The same with a disk on which files have at most so many blocks of 512 bytes.
@@ -136,15 +156,16 @@ impl Service {
         let mut command = Command::new("sh");
         command.args(["-c", &format!(r#"trap '' XFSZ; ulimit -f {blocks}; exec "$0" "$@""#)]);
         command.arg(std::env::current_exe().unwrap());
-        Self::of(command, folder, url)
+        Self::of(command, folder, url, 0)
     }
 
-    fn of(mut command: Command, folder: &Path, url: &str) -> Self {
+    fn of(mut command: Command, folder: &Path, url: &str, lag: u32) -> Self {
         command.args(["--exact", "child", "--nocapture"]).env(FOLDER, folder).env(BROKER, url);
+        command.env(LAG, lag.to_string());
         let log = std::env::var_os("VEILWALK_BROKER_TEST_LOG");
         command.stderr(if log.is_some() { Stdio::inherit() } else { Stdio::null() });
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        Self { folder: folder.to_owned(), url: url.to_owned(), child }
+        Self { folder: folder.to_owned(), url: url.to_owned(), lag, child }
     }
 
     /// Waits until it reads messages.
@@ -163,7 +184,7 @@ impl Service {
     }
 
     pub(crate) fn start_again(&mut self) {
-        *self = Self::start(&self.folder.clone(), &self.url.clone());
+        *self = Self::start_with_lag(&self.folder.clone(), &self.url.clone(), self.lag);
     }
 
     /// Waits until it has ended by itself.

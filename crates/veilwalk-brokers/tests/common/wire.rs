@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_nats::jetstream;
+use async_nats::jetstream::consumer::pull::OrderedConfig;
 use futures_util::StreamExt;
 use rumqttc::{AsyncClient, Event, Incoming, MqttOptions, QoS};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::{Broker, Kind};
 
@@ -119,6 +120,28 @@ impl Wire {
                 }
             });
         }
+    }
+
+    /// Reads all answers that the NATS server has stored, and says how many were not heard when they were published: whoever only
+    /// listens hears nothing while the server is away, and the service may be back before.
+    pub(crate) fn read_stored(&self) -> usize {
+        let Some(context) = &self.nats else { return 0 };
+        let before = self.look(|seen| seen.states.len());
+        self.runtime.block_on(async {
+            let Ok(stream) = context.get_stream("fleet_ALL_released").await else { return };
+            let config = OrderedConfig {
+                filter_subject: "fleet.*.released".to_owned(),
+                ..OrderedConfig::default()
+            };
+            let Ok(consumer) = stream.create_consumer(config).await else { return };
+            let Ok(mut messages) = consumer.messages().await else { return };
+            while let Ok(Some(Ok(message))) = timeout(Duration::from_secs(1), messages.next()).await
+            {
+                let walk = message.subject.split('.').nth(1).unwrap();
+                self.seen.lock().unwrap().add(walk, "released", &message.payload);
+            }
+        });
+        self.look(|seen| seen.states.len()) - before
     }
 
     /// Looks at what was published; fails if a step was released twice.

@@ -18,18 +18,12 @@ pub(crate) struct BlockArgs {
     /// The walk is released that many steps late, or when it is over. Blocks are drawn by the
     /// exponential rule, whose distance and chain weight `auto` takes from `sharp`; `paper` and files
     /// from `veilwalk tune` are for one state at a time.
-    #[arg(long, value_name = "STEPS|all", allow_negative_numbers = true)]
+    #[arg(long, value_name = "STEPS|all")]
     block: Option<BlockLength>,
 
     /// The most steps of any walk with --block all; 1048576 if not given. A longer walk is refused.
     /// Rounding is paid for in advance, with less than 1e-11 of epsilon for each step
-    #[arg(
-        long,
-        value_name = "STEPS",
-        requires = "block",
-        allow_negative_numbers = true,
-        value_parser = count::<NonZeroU32>()
-    )]
+    #[arg(long, value_name = "STEPS", requires = "block", value_parser = count::<NonZeroU32>())]
     longest_walk: Option<NonZeroU32>,
 }
 

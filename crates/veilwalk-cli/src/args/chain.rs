@@ -82,13 +82,8 @@ pub(crate) struct DistanceOptions {
 
     /// How many states the searches that are kept for each thread may have seen, at some 30 bytes a
     /// state; for distances on demand
-    #[arg(
-        long,
-        value_name = "STATES",
-        default_value_t = CacheSize::default().0,
-        allow_negative_numbers = true,
-        value_parser = any_whole::<usize>()
-    )]
+    #[arg(long, value_name = "STATES", default_value_t = CacheSize::default().0,
+          value_parser = any_whole::<usize>())]
     distance_cache: usize,
 }
 

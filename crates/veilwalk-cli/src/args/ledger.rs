@@ -13,14 +13,14 @@ use super::{Input, is_standard_output};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Budget")]
 pub(crate) struct LedgerArgs {
-    /// Charge every walk's epsilon to this ledger before it is released: a file, or postgres://… for
-    /// several machines
+    /// Charge what is released to this ledger before it is written: a file, or postgres://… for several
+    /// machines
     #[arg(long, value_name = "LEDGER")]
     ledger: Option<PathBuf>,
 
     /// Release nothing if it would bring a person's total in the ledger above this. A budget that the
     /// ledger keeps (`veilwalk ledger set-budget`) holds as well
-    #[arg(long, value_name = "E", requires = "ledger", allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", requires = "ledger")]
     budget: Option<Budget>,
 
     /// Count only what was released in this time, such as 30d

@@ -51,7 +51,7 @@ fn parse_mechanism(text: &str) -> Result<Named, String> {
 #[command(group = ArgGroup::new("protected").args(["radius", "substitutions", "visit"]))]
 pub(crate) struct MechanismArgs {
     /// `auto` (the best of several for the chain, the promise, the start and the delay, found on short walks of
-    /// the chain's own), `tight`, `believed`, `cell`, `sharp`, `paper`,
+    /// the chain's own), `tight`, `believed`, `plane` (with --metric line), `cell`, `sharp`, `paper`,
     /// `exponential`, `chen` or `exponential-hamming`; or a file from `veilwalk tune -o`, which holds everything
     /// below
     #[arg(long, value_name = "NAME|FILE", default_value = "auto", value_parser = parse_mechanism)]
@@ -107,7 +107,7 @@ pub(crate) struct MechanismArgs {
     chain_weight: Option<ChainWeight>,
 
     /// How the scale is found: by the proven formula, or the largest whose exact loss keeps the
-    /// promise. `cell`, `tight` and `believed` are calibrated exactly unless told otherwise, all others by
+    /// promise. `cell`, `tight`, `believed` and `plane` are calibrated exactly unless told otherwise, all others by
     /// the formula
     #[arg(long, value_name = "HOW", value_parser = parse_calibration())]
     calibrate: Option<Calibration>,

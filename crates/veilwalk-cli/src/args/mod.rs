@@ -2,6 +2,7 @@
 
 mod block;
 mod chain;
+mod columns;
 mod graph;
 mod ledger;
 mod mechanism;
@@ -15,7 +16,7 @@ mod release;
 mod threads;
 mod unknown;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -24,6 +25,7 @@ pub(crate) use block::{BlockArgs, block_flag, block_value, blocks_in_words};
 pub(crate) use chain::{
     ChainArgs, ChainOptions, DistanceOptions, Loaded, prior, start, state, tell,
 };
+pub(crate) use columns::WalkColumnArgs;
 pub(crate) use graph::{GraphArgs, all_moves, read_moves};
 pub(crate) use ledger::LedgerArgs;
 pub(crate) use mechanism::MechanismArgs;
@@ -65,6 +67,6 @@ pub(crate) fn rate(count: u64, seconds: f64) -> String {
 }
 
 /// Reads a file whole, or says what is wrong with it.
-pub(crate) fn read_bytes(path: &PathBuf) -> Result<Vec<u8>> {
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }

@@ -11,10 +11,10 @@ use super::whole;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Mechanism")]
 pub(crate) struct ObservationArgs {
-    /// Override which states can be drawn: `moves` (of the last released state), `states` (all) or
-    /// `believed` (those that what was observed before holds possible)
+    /// Override which states can be drawn: `moves` (of the last released state), `states` (all),
+    /// `believed` (those that what was observed before holds possible) or `plane` (places on the earth)
     ///
-    /// What is drawn among `states` or `believed` is an observation. The released walk is made of the
+    /// What is drawn among `states`, `believed` or `plane` is an observation. The released walk is made of the
     /// observations: always moves that the chain allows, nearest to what they say. Both are released, in
     /// the columns `state` and `observed`.
     #[arg(long, value_name = "WHICH")]
@@ -27,7 +27,7 @@ pub(crate) struct ObservationArgs {
 
     /// With --candidates believed, a state is a candidate if it is at least this share as likely as the
     /// likeliest, from 0 to 1
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE")]
     believed_from: Option<LeastShare>,
 
     /// What a walk made of observations is to be good at: little `distance` to the real states or few wrong
@@ -40,17 +40,12 @@ pub(crate) struct ObservationArgs {
 
     /// How much a move's own unlikeliness counts against it in a walk made of observations; 0.01 if not
     /// given
-    #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "WEIGHT")]
     typicality: Option<Rational>,
 
     /// Answer a step of a walk made of observations when this many more steps were observed: a delay that
     /// buys accuracy at the same guarantee
-    #[arg(
-        long,
-        value_name = "STEPS",
-        allow_negative_numbers = true,
-        value_parser = whole::<u32>(0..=10_000)
-    )]
+    #[arg(long, value_name = "STEPS", value_parser = whole::<u32>(0..=10_000))]
     lag: Option<u32>,
 }
 

@@ -77,8 +77,8 @@ fn refuse_to_replace_by_manifest(output: &Path, inputs: &[Input<'_>]) -> Result<
     refuse_inputs(&manifest, "the manifest of this release", inputs)?;
     if Manifest::would_replace_another(output) {
         bail!(
-            "{}: the manifest of this release goes there, and there is a file that is none; move it \
-             away, or give -o another file",
+            "{}: the manifest of this release goes there, but the file that is there is no manifest; \
+             move it away, or give -o another file",
             manifest.display()
         );
     }

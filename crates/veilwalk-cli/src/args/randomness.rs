@@ -14,13 +14,8 @@ use super::{Input, any_whole, is_same_file, read_bytes};
 #[command(next_help_heading = "Release")]
 pub(crate) struct RandomnessArgs {
     /// Take randomness from this number: reproducible, and NOT private
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        conflicts_with = "key_file",
-        allow_negative_numbers = true,
-        value_parser = any_whole::<u64>()
-    )]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "key_file",
+          value_parser = any_whole::<u64>())]
     seed: Option<u64>,
 
     /// Derive randomness from the secret in this file and from the id of the run, so that the run can be
@@ -29,7 +24,7 @@ pub(crate) struct RandomnessArgs {
     key_file: Option<PathBuf>,
 
     /// Repeat the run with this id: the same walks with the same key or seed give what they gave.
-    /// Every other run draws an id of its own and tells it. Never give the id of a run
+    /// Every other run draws an id of its own and prints it. Never give the id of a run
     /// to other walks: the two outputs together would show where the walks differ
     #[arg(long, value_name = "ID")]
     release_id: Option<ReleaseId>,

@@ -12,12 +12,7 @@ use super::whole;
 #[derive(Debug, Args)]
 pub(crate) struct ThreadArgs {
     /// How many threads work; one for each core if not given. The result does not depend on it
-    #[arg(
-        long,
-        value_name = "COUNT",
-        allow_negative_numbers = true,
-        value_parser = whole::<NonZeroUsize>(1..=1024)
-    )]
+    #[arg(long, value_name = "COUNT", value_parser = whole::<NonZeroUsize>(1..=1024))]
     threads: Option<NonZeroUsize>,
 }
 

@@ -6,10 +6,10 @@ use serde_json::json;
 use veilwalk::analysis::{Attack, Attacked, Guess, attack};
 use veilwalk::inference::Inference;
 
-use crate::args::{self, Format, ReleaseArgs, any_whole, counted, thousands, whole};
-use crate::own_walks::{OwnWalkArgs, start_in_words};
+use crate::args::{self, Format, any_whole, counted, thousands, whole};
+use crate::own_walks::start_in_words;
 use crate::progress::with_stages;
-use crate::real_walks::RealArgs;
+use crate::study::{Study, StudyArgs};
 use crate::terminal;
 
 /// Count how often somebody who knows the chain guesses right from a release
@@ -19,62 +19,52 @@ use crate::terminal;
 /// beside the share of right guesses stands what the chain alone tells, and what the release says when it is
 /// taken for the real walk. The odds say by how much a release changes what is believed of the true state.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Figures")]
 pub(crate) struct Args {
     #[command(flatten)]
-    release: ReleaseArgs,
-
-    #[command(flatten)]
-    own: OwnWalkArgs,
-
-    #[command(flatten)]
-    real: RealArgs,
+    study: StudyArgs,
 
     /// How many of the chain's own walks are attacked
-    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = whole::<usize>(2..=10_000_000),
-          allow_negative_numbers = true, help_heading = "Figures")]
+    #[arg(long, value_name = "COUNT", default_value_t = 1000,
+          value_parser = whole::<usize>(2..=10_000_000))]
     walks: usize,
 
     /// What the attacker holds likely of real walks, if that is another chain than the public one: a chain with
     /// the same states, such as one from `veilwalk estimate`
-    #[arg(long, value_name = "CHAIN", help_heading = "Figures")]
+    #[arg(long, value_name = "CHAIN")]
     prior: Option<String>,
 
     /// Take the randomness of walks and releases from this number
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = any_whole::<u64>(),
-          allow_negative_numbers = true, help_heading = "Figures")]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = any_whole::<u64>())]
     seed: u64,
 
     /// How to print it
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = None)]
     format: Format,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let model = args.release.any_model()?;
+    let model = args.study.release.any_model()?;
     let chain = model.chain();
-    let origin = args.own.origin(chain)?;
-    let start = args.own.start(chain, origin)?;
-    let real = args.real.read(chain)?;
-    let chosen = args.release.asked()?.starting(start).on(&model)?;
+    let Study { origin, start, real } = args.study.read(chain)?;
+    let chosen = args.study.release.asked()?.starting(start).on(&model)?;
     let mut inference = Inference::new(chosen.mechanism.clone(), start)?;
     if let Some(prior) = &args.prior {
         inference = inference.with_prior(&args::prior(prior)?)?;
     }
     let attacked = match &real {
-        Some(real) => {
-            terminal::warning(
-                "figures computed from real walks depend on them and are NOT protected; do not publish \
-                 them with the release",
-            );
-            Attacked::Given(&real.walks)
-        }
-        None => Attacked::Own { origin, steps: args.own.steps, walks: args.walks },
+        Some(real) => Attacked::Given(&real.walks),
+        None => Attacked::Own { origin, steps: args.study.own.steps, walks: args.walks },
     };
     let found = with_stages(|watch| attack(&inference, attacked, args.seed, watch))?;
     let walks = match &real {
         Some(real) => real.in_words(),
         None => {
-            format!("{} walks of the chain's own, {}", thousands(found.walks), args.own.in_words())
+            format!(
+                "{} walks of the chain's own, {}",
+                thousands(found.walks),
+                args.study.own.in_words()
+            )
         }
     };
     let (start_words, start) = start_in_words(chain, start);

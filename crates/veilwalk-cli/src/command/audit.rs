@@ -26,27 +26,16 @@ pub(crate) struct Args {
     mechanism: MechanismArgs,
 
     /// How many pairs of real states to look at
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 12,
-        allow_negative_numbers = true,
-        value_parser = count::<usize>()
-    )]
+    #[arg(long, value_name = "COUNT", default_value_t = 12, value_parser = count::<usize>())]
     pairs: usize,
 
     /// How many steps to draw for each last and real state
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 1_000_000,
-        allow_negative_numbers = true,
-        value_parser = whole::<u64>(1..=u64::MAX)
-    )]
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000_000,
+          value_parser = whole::<u64>(1..=u64::MAX))]
     draws: u64,
 
     /// Take randomness from this number, to repeat an audit
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = any_whole::<u64>())]
+    #[arg(long, value_name = "NUMBER", value_parser = any_whole::<u64>())]
     seed: Option<u64>,
 
     /// How to print it

@@ -16,7 +16,7 @@ use crate::terminal;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Take randomness from this number, to see the same releases again
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = any_whole::<u64>())]
+    #[arg(long, value_name = "NUMBER", value_parser = any_whole::<u64>())]
     seed: Option<u64>,
 }
 

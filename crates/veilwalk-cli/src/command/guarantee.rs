@@ -43,12 +43,7 @@ pub(crate) struct Args {
     attack: bool,
 
     /// Say too what it comes to for somebody who has so many walks
-    #[arg(
-        long,
-        value_name = "COUNT",
-        allow_negative_numbers = true,
-        value_parser = count::<NonZeroU64>()
-    )]
+    #[arg(long, value_name = "COUNT", value_parser = count::<NonZeroU64>())]
     walks_per_person: Option<NonZeroU64>,
 }
 

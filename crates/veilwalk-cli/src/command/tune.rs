@@ -30,7 +30,7 @@ use crate::{open_models, terminal, units};
 ///
 /// Compares the mechanisms with names and a grid around them at the same guarantee, on the chain's own
 /// walks: exactly where states are drawn one at a time, and by simulation, with standard errors, where
-/// walks are made of observations (`tight`, `believed` from several shares) or in blocks. An exact figure
+/// walks are made of observations (`tight`, `believed` from several shares, for straight-line metres `plane`) or in blocks. An exact figure
 /// within two standard errors of a simulated one goes before it. No real walk is used: the choice depends on the chain and the promise alone,
 /// so tuning costs no privacy. Tuning on real walks would.
 #[derive(Debug, clap::Args)]
@@ -40,15 +40,15 @@ pub(crate) struct Args {
     chain: ChainArgs,
 
     /// The privacy parameter, a decimal or a fraction: smaller is more private
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    #[arg(long, value_name = "E")]
     epsilon: Epsilon,
 
     /// Protect walks from each other if their states are at most this far apart in total: nats, or metres such as 200m
-    #[arg(long, visible_alias = "per", value_name = "NATS|METRES", allow_negative_numbers = true)]
+    #[arg(long, visible_alias = "per", value_name = "NATS|METRES")]
     radius: Option<Radius>,
 
     /// Protect walks from each other if they differ in at most this many states
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<NonZeroU32>())]
+    #[arg(long, value_name = "COUNT", value_parser = count::<NonZeroU32>())]
     substitutions: Option<NonZeroU32>,
 
     /// What counts: `closeness` (mean distance), `wrong-states` (how many released states are not
@@ -67,43 +67,22 @@ pub(crate) struct Args {
     start: String,
 
     /// How many steps those walks take
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 100,
-        allow_negative_numbers = true,
-        value_parser = whole::<u32>(1..=1_000_000)
-    )]
+    #[arg(long, value_name = "COUNT", default_value_t = 100,
+          value_parser = whole::<u32>(1..=1_000_000))]
     steps: u32,
 
     /// Compare what may answer a step when this many more steps were observed: `tight` and `believed`
-    #[arg(
-        long,
-        value_name = "STEPS",
-        allow_negative_numbers = true,
-        value_parser = whole::<u32>(1..=10_000),
-        conflicts_with = "block"
-    )]
+    #[arg(long, value_name = "STEPS", value_parser = whole::<u32>(1..=10_000),
+          conflicts_with = "block")]
     lag: Option<u32>,
 
     /// Compare blocks of this many steps, or `all` of a walk, with several chain weights
-    #[arg(
-        long,
-        value_name = "STEPS|all",
-        allow_negative_numbers = true,
-        conflicts_with = "output"
-    )]
+    #[arg(long, value_name = "STEPS|all", conflicts_with = "output")]
     block: Option<BlockLength>,
 
     /// Take only a mechanism from whose releases somebody who knows the chain guesses at most this share of states
     /// right, such as 0.8; `veilwalk attack` says what is guessed
-    #[arg(
-        long,
-        value_name = "SHARE",
-        value_parser = parse_share,
-        allow_negative_numbers = true,
-        conflicts_with = "block"
-    )]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, conflicts_with = "block")]
     attacker_at_most: Option<f64>,
 
     /// How to print it

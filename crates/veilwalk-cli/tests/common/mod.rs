@@ -1,6 +1,11 @@
 //! What the tests of the command share: a folder of its own for every test, and refusals.
 #![allow(dead_code, reason = "not every test needs all of it")]
 
+pub(crate) mod browser;
+pub(crate) mod released;
+#[cfg(unix)]
+pub(crate) mod running;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

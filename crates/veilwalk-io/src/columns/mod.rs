@@ -4,6 +4,7 @@
 //! the state's column tells which. Names and states may be strings of any kind, dictionaries of them
 //! or whole numbers. The Python package takes columns apart with the same code.
 
+mod ipc;
 mod rows;
 mod state_column;
 mod walk_lists;
@@ -17,13 +18,14 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch, StringArray};
 use arrow_cast::cast;
-use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_ipc::reader::StreamReader;
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
 #[cfg(feature = "parquet")]
 use parquet::arrow::ProjectionMask;
 #[cfg(feature = "parquet")]
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
+use ipc::{ArrowFile, WholeMessages, caught};
 pub(crate) use rows::Rows;
 pub use rows::plain_texts;
 pub use state_column::{
@@ -73,8 +75,8 @@ pub(crate) struct ColumnReader<R: Read> {
 enum Decoder<R: Read> {
     #[cfg(feature = "parquet")]
     Parquet(ParquetRecordBatchReader),
-    File(FileReader<BufReader<File>>),
-    Stream(StreamReader<BufReader<R>>),
+    File(ArrowFile),
+    Stream(StreamReader<WholeMessages<BufReader<R>>>),
 }
 
 impl<R: Read> ColumnReader<R> {
@@ -98,8 +100,7 @@ impl<R: Read> ColumnReader<R> {
         if format == WalkFormat::Parquet {
             return Self::open_parquet(open()?, &name, wanted);
         }
-        let reader = FileReader::try_new(BufReader::new(open()?), None)
-            .map_err(|error| garbled(error.to_string()))?;
+        let reader = ArrowFile::open(open()?).map_err(|error| garbled(error.to_string()))?;
         let (columns, _) = choose(&name, format, &reader.schema(), wanted)?;
         Ok(Self::new(columns, Decoder::File(reader)))
     }
@@ -108,7 +109,7 @@ impl<R: Read> ColumnReader<R> {
     fn open_parquet(file: File, name: &str, wanted: &Wanted) -> Result<Self, ReadError> {
         let format = WalkFormat::Parquet;
         let garbled = |error: String| not_columnar(name, format, error);
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        let builder = caught(|| Ok(ParquetRecordBatchReaderBuilder::try_new(file)?))
             .map_err(|error| garbled(error.to_string()))?;
         let (mut columns, places) = choose(name, format, builder.schema(), wanted)?;
         // The reader gives the columns in the order of the file.
@@ -133,7 +134,7 @@ impl<R: Read> ColumnReader<R> {
     /// Reads a stream of Arrow.
     pub(crate) fn stream(input: R, name: &str, wanted: &Wanted) -> Result<Self, ReadError> {
         let format = WalkFormat::ArrowStream;
-        let reader = StreamReader::try_new(BufReader::new(input), None)
+        let reader = WholeMessages::of(BufReader::new(input))
             .map_err(|error| not_columnar(name, format, error.to_string()))?;
         let (columns, _) = choose(name, format, &reader.schema(), wanted)?;
         Ok(Self::new(columns, Decoder::Stream(reader)))
@@ -180,16 +181,17 @@ impl<R: Read> ColumnReader<R> {
 
     /// The next batch, with the columns in the order of their roles.
     fn decode(&mut self) -> Result<Option<RecordBatch>, ReadError> {
-        let next = match &mut self.decoder {
-            #[cfg(feature = "parquet")]
-            Decoder::Parquet(reader) => reader.next(),
-            Decoder::File(reader) => reader.next(),
-            Decoder::Stream(reader) => reader.next(),
-        };
+        let decoder = &mut self.decoder;
         let columns = &self.columns;
-        let batch = next
-            .transpose()
-            .and_then(|batch| batch.map(|batch| batch.project(&columns.places)).transpose());
+        let batch = caught(|| {
+            let next = match decoder {
+                #[cfg(feature = "parquet")]
+                Decoder::Parquet(reader) => reader.next(),
+                Decoder::File(reader) => reader.next(),
+                Decoder::Stream(reader) => reader.next(),
+            };
+            next.transpose()?.map(|batch| batch.project(&columns.places)).transpose()
+        });
         batch.map_err(|error| decode_error(&columns.file, columns.format, error))
     }
 }

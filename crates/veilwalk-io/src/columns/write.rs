@@ -1,4 +1,4 @@
-//! A release in columns.
+//! Writing a release in Arrow columns: Parquet and Arrow IPC.
 //!
 //! Columns have the types they had in the input: names and states are built as plain strings and
 //! numbers of labels, and converted. What came from text is strings.

@@ -6,6 +6,7 @@
 mod gpx;
 mod options;
 mod xes;
+mod xml;
 
 use std::fs::File;
 use std::io::Read;
@@ -106,14 +107,14 @@ impl EventReader<Box<dyn Read + Send>> {
             let inner = path.file_name().and_then(|name| name.to_str()).unwrap_or("trace");
             let usual = inner.split('.').next().filter(|usual| !usual.is_empty());
             let usual = usual.unwrap_or("trace");
-            let gpx = GpxReader::new(file, &name, usual, Compression::from_path(path))?;
+            let gpx = GpxReader::open(file, &name, usual, Compression::from_path(path))?;
             Source::Gpx(Box::new(gpx))
         } else if has_extension(path, "xes") {
             let name = path.display().to_string();
             let fail = |error| ReadError::new(&name, None, ReadErrorKind::from_io(error));
             let file = count(File::open(path).map_err(fail)?);
             let wanted = options.wanted(&options::OF_XES);
-            let xes = XesReader::new(file, &name, wanted, Compression::from_path(path))?;
+            let xes = XesReader::open(file, &name, wanted, Compression::from_path(path))?;
             Source::Xes(Box::new(xes))
         } else {
             let wanted = options.wanted(&options::OF_TABLES);
@@ -185,7 +186,7 @@ fn row<'a>(place: Place, wanted: usize, get: impl Fn(usize) -> &'a str) -> Event
     EventRow { place, person: get(0), time: get(1), at }
 }
 
-/// Whether the name of a file ends like this, packed or not, and is none of the formats of walks.
+/// Whether the name of a file ends like this, packed or not, and does not name a format of walks.
 fn has_extension(path: &Path, wanted: &str) -> bool {
     let packed = Compression::from_path(path) != Compression::None;
     let inner = if packed { path.file_stem().map(Path::new) } else { Some(path) };

@@ -1,4 +1,4 @@
-//! The third stage for columns.
+//! The third stage for Arrow columns: released states become columns again.
 
 use std::sync::Arc;
 

@@ -91,8 +91,8 @@ impl Parts {
         }
     }
 
-    /// Makes parts smaller, for releases that take long: between rounds of parts it is told how far
-    /// they have come, and they can be stopped.
+    /// Makes parts smaller, for releases that take long: between rounds of parts progress is reported, and the
+    /// release can be stopped.
     pub(super) fn make_small(&mut self) {
         const SMALLER: usize = 16;
         match self {

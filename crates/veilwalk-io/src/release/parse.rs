@@ -103,7 +103,7 @@ impl Parser<'_> {
     }
 }
 
-/// That a label is none of the chain's.
+/// The error of a label that the chain does not have.
 pub(super) fn unknown_state(chain: &Chain, file: &str, place: Place, label: &str) -> ReadError {
     ReadError::at(file, place, ReadErrorKind::UnknownState(chain.unknown(label)))
 }

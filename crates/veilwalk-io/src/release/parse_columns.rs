@@ -1,4 +1,4 @@
-//! The first stage for columns.
+//! The first stage for Arrow columns: a part of the input becomes a batch.
 
 use std::cell::LazyCell;
 
@@ -24,7 +24,7 @@ impl Parser<'_> {
             UnknownStates::Skip | UnknownStates::Replace(_) => UnknownStates::Skip,
         };
         let read = read_states(&lists.values, self.chain, IntegerStates::Labels, unknown);
-        // What is wrong is told in the order of the rows.
+        // Problems are reported in the order of the rows.
         let (states, bad) = match read {
             Ok(states) => (states, None),
             Err(bad) => (Vec::new(), Some((lists.row_of(bad.place), bad.value))),

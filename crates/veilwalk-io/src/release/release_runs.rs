@@ -1,4 +1,4 @@
-//! The second stage: every shard releases its runs of a round.
+//! The second stage, the release itself: every shard releases its runs of a round.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

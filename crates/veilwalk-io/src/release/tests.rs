@@ -190,7 +190,7 @@ proptest! {
         let expected = case.one_by_one(text.as_bytes());
         let found = case.engine(text.as_bytes(), block, threads);
         match (&expected, &found) {
-            // A row that is wrong in itself is told before a walk that goes on.
+            // A row that is wrong in itself is reported before a walk that goes on.
             (Err(told), Err(_)) if told.contains("goes on") => {}
             _ => prop_assert_eq!(found, expected),
         }

@@ -58,7 +58,8 @@ pub(super) fn check_observed(
         walk.steps += 1;
         // A first state that was not observed stands in its place.
         let drawn_otherwise = walk.first_row == rows && start != Start::Private;
-        let fits = if drawn_otherwise { observed.state().is_some() } else { drawn.can_be(observed) };
+        let fits =
+            if drawn_otherwise { observed.state().is_some() } else { drawn.can_be(observed) };
         if !fits {
             let found = seen.to_owned();
             return Err(VerifyError::NeverObserved { file: file(), place, found });
@@ -104,8 +105,9 @@ impl Drawn {
         match (self, observed.sight()) {
             (Self::These(states), Sight::State(state)) => states.binary_search(&state).is_ok(),
             (Self::Depends, Sight::State(_)) | (Self::Points, Sight::Point(_)) => true,
-            (Self::These(_) | Self::Depends, Sight::Point(_))
-            | (Self::Points, Sight::State(_)) => false,
+            (Self::These(_) | Self::Depends, Sight::Point(_)) | (Self::Points, Sight::State(_)) => {
+                false
+            }
         }
     }
 }

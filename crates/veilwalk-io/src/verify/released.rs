@@ -101,7 +101,8 @@ impl Released {
             let observed = read_outcome(&outcomes, file, row.place, label)?;
             // A first state that was not observed stands in its place.
             let drawn_otherwise = step == 0 && self.start != Start::Private;
-            let fits = if drawn_otherwise { observed.state().is_some() } else { drawn.can_be(observed) };
+            let fits =
+                if drawn_otherwise { observed.state().is_some() } else { drawn.can_be(observed) };
             if !fits {
                 let (file, place, found) = (file.to_owned(), row.place, label.to_owned());
                 return Err(VerifyError::NeverObserved { file, place, found });

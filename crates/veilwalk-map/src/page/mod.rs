@@ -16,7 +16,17 @@ use crate::ground::Ground;
 use crate::walk::{Layer, Times};
 
 const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("script.js");
+/// What the page does, in the order of its parts.
+const SCRIPT: &str = concat!(
+    include_str!("script/theme.js"),
+    include_str!("script/places.js"),
+    include_str!("script/walks.js"),
+    include_str!("script/view.js"),
+    include_str!("script/draw.js"),
+    include_str!("script/play.js"),
+    include_str!("script/legend.js"),
+    include_str!("script/input.js"),
+);
 const BODY: &str = include_str!("body.html");
 
 /// A walk on the page: of one name, in all kinds there are of it.

@@ -9,7 +9,7 @@
 
 use veilwalk::StateId;
 
-use super::Which;
+use super::{Output, Which};
 use crate::clock::{Days, Ticks};
 use crate::moment::{Moment, SECOND};
 use crate::summary::Summary;
@@ -72,8 +72,7 @@ impl ByClock {
         &mut self,
         moment: Moment,
         state: StateId,
-        summary: &mut Summary,
-        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
+        out: &mut Output<'_, E>,
     ) -> Result<(), E> {
         // What is known before the first event, if anything has to be.
         let first = self.last.is_none().then_some(state);
@@ -88,29 +87,25 @@ impl ByClock {
         {
             self.open_day(day, start);
         }
-        self.fill_before(moment, first, summary);
-        summary.out_of_window += u64::from(!in_window);
-        summary.between_ticks += u64::from(self.last.is_some_and(|last| !last.settled));
+        self.fill_before(moment, first, out.summary);
+        out.summary.out_of_window += u64::from(!in_window);
+        out.summary.between_ticks += u64::from(self.last.is_some_and(|last| !last.settled));
         self.last = Some(Last { moment, state, settled: !in_window });
-        self.give_before(moment, summary, give)
+        self.give_before(moment, out)
     }
 
-    pub(super) fn person_over<E>(
-        &mut self,
-        summary: &mut Summary,
-        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(super) fn person_over<E>(&mut self, out: &mut Output<'_, E>) -> Result<(), E> {
         let end = Moment(i64::MAX);
         if self.days == Days::All {
             while self.open_next_day() {
-                self.fill_before(end, None, summary);
-                self.give_before(end, summary, give)?;
+                self.fill_before(end, None, out.summary);
+                self.give_before(end, out)?;
             }
         }
-        self.fill_before(end, None, summary);
-        self.give_before(end, summary, give)?;
-        summary.between_ticks += u64::from(self.last.is_some_and(|last| !last.settled));
-        summary.persons_without_walk += u64::from(!self.has_walk);
+        self.fill_before(end, None, out.summary);
+        self.give_before(end, out)?;
+        out.summary.between_ticks += u64::from(self.last.is_some_and(|last| !last.settled));
+        out.summary.persons_without_walk += u64::from(!self.has_walk);
         (self.last, self.next, self.has_walk) = (None, self.range.0, false);
         Ok(())
     }
@@ -180,23 +175,18 @@ impl ByClock {
 
     /// Gives out the days whose own windows are over at this moment. All of their own ticks have a state; those beyond get the one
     /// that does not depend on any event, if there is one, so that no stay shows at more ticks than it lasts.
-    fn give_before<E>(
-        &mut self,
-        moment: Moment,
-        summary: &mut Summary,
-        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn give_before<E>(&mut self, moment: Moment, out: &mut Output<'_, E>) -> Result<(), E> {
         let over = self.open.iter().take_while(|open| open.own_end <= moment).count();
         for mut open in self.open.drain(..over) {
             self.has_walk = true;
             let beyond = self.ticks.count().saturating_sub(open.states.len());
             if self.away.is_some() {
-                summary.ticks_away += beyond as u64;
+                out.summary.ticks_away += beyond as u64;
             }
             if let Some(state) = self.away.or(open.states.last().copied()) {
                 open.states.resize(self.ticks.count(), state);
             }
-            give(Which::Day(open.day), &open.states)?;
+            out.give(Which::Day(open.day), &open.states)?;
         }
         Ok(())
     }

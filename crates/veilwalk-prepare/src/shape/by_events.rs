@@ -2,10 +2,9 @@
 
 use veilwalk::StateId;
 
-use super::Which;
+use super::{Output, Which};
 use crate::moment::{Moment, SECOND};
 use crate::settings::Stays;
-use crate::summary::Summary;
 
 /// Makes walks of the events of one person after another.
 #[derive(Debug)]
@@ -34,16 +33,15 @@ impl ByEvents {
         &mut self,
         moment: Moment,
         state: StateId,
-        summary: &mut Summary,
-        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
+        out: &mut Output<'_, E>,
     ) -> Result<(), E> {
         let last = self.last.replace((moment, state));
         if let (Some((before, _)), Some(gap)) = (last, self.gap)
             && moment.0 - before.0 > gap
         {
-            self.give_walk(summary, give)?;
+            self.give_walk(out)?;
         } else if self.stays == Stays::Merge && last.is_some_and(|(_, last)| last == state) {
-            summary.stays_merged += 1;
+            out.summary.stays_merged += 1;
             return Ok(());
         }
         match self.padding {
@@ -53,12 +51,8 @@ impl ByEvents {
         Ok(())
     }
 
-    pub(super) fn person_over<E>(
-        &mut self,
-        summary: &mut Summary,
-        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.give_walk(summary, give)?;
+    pub(super) fn person_over<E>(&mut self, out: &mut Output<'_, E>) -> Result<(), E> {
+        self.give_walk(out)?;
         (self.last, self.number) = (None, 0);
         Ok(())
     }
@@ -67,23 +61,19 @@ impl ByEvents {
         self.states.last().copied()
     }
 
-    pub(super) fn give_walk<E>(
-        &mut self,
-        summary: &mut Summary,
-        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(super) fn give_walk<E>(&mut self, out: &mut Output<'_, E>) -> Result<(), E> {
         if self.states.is_empty() {
             return Ok(());
         }
         self.number += 1;
-        summary.walks_of_one_state += u64::from(self.states.len() as u64 + self.cut == 1);
-        summary.walks_cut += u64::from(self.cut > 0);
-        summary.states_cut += self.cut;
+        out.summary.walks_of_one_state += u64::from(self.states.len() as u64 + self.cut == 1);
+        out.summary.walks_cut += u64::from(self.cut > 0);
+        out.summary.states_cut += self.cut;
         if let Some((end, length)) = self.padding {
             self.states.resize(length, end);
         }
         let which = if self.gap.is_some() { Which::Number(self.number) } else { Which::Only };
-        give(which, &self.states)?;
+        out.give(which, &self.states)?;
         self.states.clear();
         self.cut = 0;
         Ok(())

@@ -44,29 +44,41 @@ impl fmt::Display for Which {
     }
 }
 
+/// Where walks go, and what is counted on the way.
+pub(crate) struct Output<'a, E> {
+    /// Whose events these are.
+    pub(crate) person: u32,
+    pub(crate) summary: &'a mut Summary,
+    pub(crate) take: &'a mut TakeWalk<'a, E>,
+}
+
+/// Takes a walk of a person.
+pub(crate) type TakeWalk<'a, E> = dyn FnMut(u32, Which, &[StateId]) -> Result<(), E> + 'a;
+
+impl<E> Output<'_, E> {
+    fn give(&mut self, which: Which, states: &[StateId]) -> Result<(), E> {
+        (self.take)(self.person, which, states)
+    }
+}
+
 impl Shaper {
     /// Takes the next event of the person, and gives out walks that are over.
     pub(crate) fn event<E>(
         &mut self,
         moment: Moment,
         state: StateId,
-        summary: &mut Summary,
-        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
+        out: &mut Output<'_, E>,
     ) -> Result<(), E> {
         match self {
-            Self::Events(shaper) => shaper.event(moment, state, summary, give),
-            Self::Clock(shaper) => shaper.event(moment, state, summary, give),
+            Self::Events(shaper) => shaper.event(moment, state, out),
+            Self::Clock(shaper) => shaper.event(moment, state, out),
         }
     }
 
     /// That nobody knows how the person got to the next event: without a clock, a walk ends here.
-    pub(crate) fn interrupt<E>(
-        &mut self,
-        summary: &mut Summary,
-        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(crate) fn interrupt<E>(&mut self, out: &mut Output<'_, E>) -> Result<(), E> {
         match self {
-            Self::Events(shaper) => shaper.give_walk(summary, give),
+            Self::Events(shaper) => shaper.give_walk(out),
             Self::Clock(_) => Ok(()),
         }
     }
@@ -80,14 +92,10 @@ impl Shaper {
     }
 
     /// That the person has no more events.
-    pub(crate) fn person_over<E>(
-        &mut self,
-        summary: &mut Summary,
-        give: &mut impl FnMut(Which, &[StateId]) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(crate) fn person_over<E>(&mut self, out: &mut Output<'_, E>) -> Result<(), E> {
         match self {
-            Self::Events(shaper) => shaper.person_over(summary, give),
-            Self::Clock(shaper) => shaper.person_over(summary, give),
+            Self::Events(shaper) => shaper.person_over(out),
+            Self::Clock(shaper) => shaper.person_over(out),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tables.
+//! The tables on the page of the evaluation.
 
 use veilwalk_report::{Cell, Table, estimate, figure, percent};
 

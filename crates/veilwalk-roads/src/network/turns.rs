@@ -23,7 +23,7 @@ impl<'m> Turns<'m> {
         Self { rules }
     }
 
-    /// The rules at a point from which these ways lead on. A rule about a way that does not is none.
+    /// The rules at a point from which these ways lead on. A rule about any other way does not count.
     pub(super) fn at(&self, from: i64, via: i64, ahead: &[i64]) -> RulesHere<'m> {
         let here = self.rules.get(&(from, via)).map(Vec::as_slice).unwrap_or_default();
         let rules = here.iter().copied().filter(|(_, rule)| ahead.contains(&rule.to)).collect();

@@ -487,7 +487,7 @@ impl Plan<'_> {
         let exact = &analysis.utility;
         let entropy = EntropyBound::new(model, &error, &second, &start, exact);
         let MixingFigures { chain, pair } = mixing;
-        let typicality = TypicalityBound::new(model, &error, &second, &start, exact, chain, pair);
+        let typicality = TypicalityBound::new(model, &entropy, exact, chain, pair);
         analysis.bounds.entropy =
             Some(WithNote { figures: entropy, published_note: EntropyBound::NOTE });
         analysis.bounds.typicality = typicality.map(|bound| Typicality {

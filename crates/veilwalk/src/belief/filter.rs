@@ -22,6 +22,7 @@ use super::moves::Moves;
 use super::passes::{Select, Weigh, Weighed};
 use super::space::{BeliefSpace, bits};
 use crate::chain::{Chain, StateId};
+use crate::mechanism::LogRow;
 
 /// A distribution over the states, by those that have mass.
 ///
@@ -48,6 +49,13 @@ pub(crate) struct Updated {
 }
 
 impl Updated {
+    fn of(weighed: Weighed, dropped: f64) -> Self {
+        let Weighed { top, total, .. } = weighed;
+        let possible = top > f64::NEG_INFINITY;
+        let explained = if possible { Explained::Yes } else { Explained::No };
+        Self { dropped: dropped / total, explained, top, total }
+    }
+
     /// The logarithm of the observation's probability, up to the common term of its likelihoods.
     pub(crate) fn log_evidence(&self) -> f64 {
         self.top + libm::log(self.total)
@@ -141,16 +149,9 @@ impl Belief {
         let BeliefSpace { sums, belief: moved, .. } = space;
         sums.fit(law.states());
         moved.clear();
-        let (mut moves, most) = (0, law.states() / Self::FEW);
-        let many = self.states.iter().any(|&from| {
-            moves += law.targets(from).len();
-            moves >= most
-        });
         // The sums are the same either way: only how states in use are found differs.
-        if many {
-            for (&from, &mass) in self.states.iter().zip(&self.masses) {
-                sums.add_all_unnoted(law.targets(from), law.probabilities(from), mass);
-            }
+        if self.moves_widely(law) {
+            sums.add_moves(law, &self.states, &self.masses);
             sums.drain_all(law.states(), &mut moved.states, &mut moved.masses);
         } else {
             for (&from, &mass) in self.states.iter().zip(&self.masses) {
@@ -166,9 +167,43 @@ impl Belief {
         std::mem::swap(self, moved);
     }
 
-    /// With more moves than one for so many states of the chain, looking at every state is quicker than
-    /// noting which are in use.
+    /// Whether looking at every state is quicker than noting which ones are moved to.
+    pub(super) fn moves_widely(&self, law: &impl Moves) -> bool {
+        let (mut moves, most) = (0, law.states() / Self::FEW);
+        self.states.iter().any(|&from| {
+            moves += law.targets(from).len();
+            moves >= most
+        })
+    }
+
+    /// It is, with more moves than one for so many states of the chain.
     const FEW: usize = 8;
+
+    /// Moves on by one step of the chain and takes in an observation: what [`Belief::predict`] and
+    /// [`Belief::update`] do, to the last bit, without a list of all that is predicted. (The share that was
+    /// dropped and the total are sums in another order.) For a belief that
+    /// [moves widely](Belief::moves_widely).
+    pub(super) fn predict_and_update(
+        &mut self,
+        law: &impl Moves,
+        row: LogRow<'_>,
+        threshold: f64,
+        space: &mut BeliefSpace,
+    ) -> Updated {
+        let BeliefSpace { sums, belief: kept, logs, likelihoods, factors, chosen, .. } = space;
+        sums.fit(law.states());
+        sums.add_moves(law, &self.states, &self.masses);
+        let masses = sums.all(law.states());
+        row.fill_where(masses, logs);
+        likelihoods.resize(masses.len(), 1.0);
+        let weighed = Arch::new().dispatch(Weigh { logs, masses, factors: likelihoods });
+        let least = Self::least(threshold, weighed.largest);
+        let dropped = Arch::new().dispatch(Select { masses, least, chosen });
+        kept.take_chosen(chosen, StateId::new, masses, likelihoods, factors);
+        masses.fill(0.0);
+        std::mem::swap(self, kept);
+        Updated::of(weighed, dropped)
+    }
 
     /// Takes in an observation: the logarithm of its likelihood for each state, in order, up to a common
     /// term. Minus infinity is impossible, and so is what is not a number. Drops the states whose mass
@@ -185,43 +220,50 @@ impl Belief {
         space: &mut BeliefSpace,
     ) -> Updated {
         assert_eq!(log_likelihoods.len(), self.states.len(), "one likelihood for each state");
-        let factors = &mut space.factors;
-        factors.resize(log_likelihoods.len(), 1.0);
-        let weighed = Arch::new().dispatch(Weigh {
-            logs: log_likelihoods,
-            masses: &mut self.masses,
-            factors,
-        });
-        let possible = weighed.top > f64::NEG_INFINITY;
-        let explained = if possible { Explained::Yes } else { Explained::No };
+        let BeliefSpace { belief: kept, likelihoods, factors, chosen, .. } = space;
+        let Self { states, masses } = self;
+        likelihoods.resize(masses.len(), 1.0);
+        let weigh = Weigh { logs: log_likelihoods, masses, factors: likelihoods };
+        let weighed = Arch::new().dispatch(weigh);
         // The likeliest state has mass, and the factor one: there is always something left.
-        let Weighed { top, largest, total } = weighed;
-        let dropped = self.keep(threshold * largest, space) / total;
-        Updated { dropped, explained, top, total }
+        let least = Self::least(threshold, weighed.largest);
+        let dropped = Arch::new().dispatch(Select { masses, least, chosen });
+        kept.take_chosen(chosen, |place| states[place], masses, likelihoods, factors);
+        std::mem::swap(self, kept);
+        Updated::of(weighed, dropped)
     }
 
-    /// Keeps the states with at least this mass, normalised. Gives the sum of the others' masses.
-    fn keep(&mut self, least: f64, space: &mut BeliefSpace) -> f64 {
-        let BeliefSpace { belief: kept, factors, chosen, .. } = space;
-        // What has no mass is not kept, whatever the threshold is.
-        let least = if least > 0.0 { least } else { f64::from_bits(1) };
-        let dropped = Arch::new().dispatch(Select { masses: &self.masses, least, chosen });
-        kept.clear();
-        let mut sum = 0.0;
+    /// What has no mass is not kept, whatever the threshold is.
+    fn least(threshold: f64, largest: f64) -> f64 {
+        let least = threshold * largest;
+        if least > 0.0 { least } else { f64::from_bits(1) }
+    }
+
+    /// Becomes the states at the chosen places, normalised, and puts their likelihoods into `factors`.
+    fn take_chosen(
+        &mut self,
+        chosen: &[u64],
+        state: impl Fn(usize) -> StateId,
+        masses: &[f64],
+        likelihoods: &[f64],
+        factors: &mut Vec<f64>,
+    ) {
+        let count = chosen.iter().map(|word| word.count_ones() as usize).sum();
+        self.states.resize(count, StateId::new(0));
+        self.masses.resize(count, 0.0);
+        factors.resize(count, 0.0);
+        let (mut sum, mut kept) = (0.0, 0);
         for (word, &chosen) in chosen.iter().enumerate() {
             for bit in bits(chosen) {
                 let place = 64 * word + bit;
-                let mass = self.masses[place];
-                factors[kept.states.len()] = factors[place];
-                kept.push(self.states[place], mass);
-                sum += mass;
+                (self.states[kept], self.masses[kept]) = (state(place), masses[place]);
+                factors[kept] = likelihoods[place];
+                sum += masses[place];
+                kept += 1;
             }
         }
-        factors.truncate(kept.states.len());
-        kept.masses.iter_mut().for_each(|mass| *mass /= sum);
-        kept.give_back_memory();
-        std::mem::swap(self, kept);
-        dropped
+        self.masses.iter_mut().for_each(|mass| *mass /= sum);
+        self.give_back_memory();
     }
 
     /// Keeps at most so many states, the heaviest, normalised, with their likelihoods in `space.factors`. Gives

@@ -3,6 +3,7 @@
 //! One is enough for any number of walks. Between uses it holds nothing of them.
 
 use super::filter::Belief;
+use super::moves::Moves;
 use super::tracker::AnswerSpace;
 use crate::chain::StateId;
 
@@ -14,6 +15,10 @@ pub(crate) struct BeliefSpace {
     /// The belief that a walk is about to have. The two change places, so that the memory for what is
     /// predicted, which is much, stays here, and walks have that for what they keep.
     pub(super) belief: Belief,
+    /// The logarithm of each state's likelihood.
+    pub(super) logs: Vec<f64>,
+    /// The likelihood of each state that was predicted, the largest being one.
+    pub(super) likelihoods: Vec<f64>,
     /// The likelihood of each state of a belief, the largest being one.
     pub(super) factors: Vec<f64>,
     /// A bit for each state of a belief that is kept.
@@ -69,20 +74,24 @@ impl Sums {
         *word |= 1 << (place % 64);
     }
 
-    /// Adds shares of a mass to the sums of different states without a note that they are in use: for
-    /// [`Sums::drain_all`].
-    #[inline]
-    pub(super) fn add_all_unnoted(&mut self, states: &[StateId], shares: &[f64], mass: f64) {
-        let numbers = &mut self.numbers[..];
-        // Four by four, without the bookkeeping of a loop: this is a good part of a step.
-        let (fours, rest) = states.as_chunks::<4>();
-        let (share_fours, share_rest) = shares.as_chunks::<4>();
-        for (states, shares) in fours.iter().zip(share_fours) {
-            for (state, share) in states.iter().zip(shares) {
-                numbers[state.index()] += mass * share;
-            }
+    /// Adds to each state's sum what moves there of these states' masses, without a note that it is in use:
+    /// for [`Sums::drain_all`] or [`Sums::all`].
+    pub(super) fn add_moves(&mut self, law: &impl Moves, states: &[StateId], masses: &[f64]) {
+        for (&from, &mass) in states.iter().zip(masses) {
+            self.add_all_unnoted(law.targets(from), law.probabilities(from), mass);
         }
-        for (state, share) in rest.iter().zip(share_rest) {
+    }
+
+    /// The sums of the first so many states. They are to be zero again afterwards.
+    pub(super) fn all(&mut self, chain_states: usize) -> &mut [f64] {
+        &mut self.numbers[..chain_states]
+    }
+
+    /// Adds shares of a mass to the sums of different states.
+    #[inline]
+    fn add_all_unnoted(&mut self, states: &[StateId], shares: &[f64], mass: f64) {
+        let numbers = &mut self.numbers[..];
+        for (state, share) in states.iter().zip(shares) {
             numbers[state.index()] += mass * share;
         }
     }

@@ -9,11 +9,12 @@ use std::collections::VecDeque;
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
-use super::filter::{Belief, Explained};
+use super::filter::{Belief, Explained, Updated};
 use super::space::BeliefSpace;
 use super::tracker::Tracker;
 use super::window::{self, Seen};
 use crate::chain::StateId;
+use crate::mechanism::LogRow;
 
 /// The public state of one walk.
 ///
@@ -98,6 +99,23 @@ impl Track {
         out: &mut Vec<StateId>,
     ) {
         self.believe(tracker, log_likelihoods, space);
+        self.answer(tracker, space, out);
+    }
+
+    /// The same for an observation that tells of every state.
+    pub(crate) fn observe_row(
+        &mut self,
+        tracker: &Tracker,
+        row: LogRow<'_>,
+        space: &mut BeliefSpace,
+        out: &mut Vec<StateId>,
+    ) {
+        self.believe_row(tracker, row, space);
+        self.answer(tracker, space, out);
+    }
+
+    /// Releases what can be after an observation.
+    fn answer(&mut self, tracker: &Tracker, space: &mut BeliefSpace, out: &mut Vec<StateId>) {
         if tracker.lag() == 0 {
             let (states, masses) = (self.belief.states(), self.belief.masses());
             self.release(tracker.answer(self.last, states, masses, &mut space.answer), out);
@@ -125,6 +143,25 @@ impl Track {
     ) {
         self.predicted(tracker, space);
         let updated = self.belief.update(log_likelihoods, tracker.threshold(), space);
+        self.take(updated, tracker, space);
+    }
+
+    fn believe_row(&mut self, tracker: &Tracker, row: LogRow<'_>, space: &mut BeliefSpace) {
+        let chain = tracker.model().chain();
+        if self.standing == Standing::Observed && self.belief.moves_widely(chain) {
+            let threshold = tracker.threshold();
+            let updated = self.belief.predict_and_update(chain, row, threshold, space);
+            return self.take(updated, tracker, space);
+        }
+        self.predicted(tracker, space);
+        let mut logs = std::mem::take(&mut space.logs);
+        row.fill(self.belief.states(), &mut logs);
+        self.believe(tracker, &logs, space);
+        space.logs = logs;
+    }
+
+    /// Takes note of what an observation did to the belief.
+    fn take(&mut self, updated: Updated, tracker: &Tracker, space: &mut BeliefSpace) {
         self.standing = Standing::Observed;
         let most = tracker.most_states();
         self.dropped += updated.dropped + self.belief.keep_heaviest(most, space);

@@ -19,13 +19,12 @@ pub(super) struct AnswerSpace {
     pub(super) costs: Vec<f64>,
     /// Distances of the last state that was asked for.
     pub(super) distances: Vec<Nats>,
-    /// Distances of the candidates from the heaviest state.
-    pub(super) from_heaviest: Vec<Nats>,
-    /// Places of candidates that can be the best, and of states that have most of the mass.
+    /// The candidates that can be the best, and their places.
+    pub(super) compared: Vec<StateId>,
     pub(super) places: Vec<usize>,
-    pub(super) heavy: Vec<usize>,
-    /// The candidates that are compared.
-    compared: Vec<StateId>,
+    /// A bit for each state that has much of the mass, and for each that has more.
+    pub(super) heavy: Vec<u64>,
+    pub(super) heavier: Vec<u64>,
     /// Candidates to start with.
     starts: Vec<StateId>,
 }
@@ -177,16 +176,18 @@ impl Tracker {
     /// The candidate with the least expected distance, typicality included.
     fn nearest(&self, choice: Choice<'_>, space: &mut AnswerSpace) -> StateId {
         let Choice { metric, candidates, added, states, masses } = choice;
+        space.compared.clear();
+        space.compared.extend_from_slice(candidates);
+        space.places.clear();
+        space.places.extend(0..candidates.len());
         // Where distances are searched for, every row that is asked for costs a search.
         if self.model.searches().is_none_or(|searches| searches.is_quick()) {
             choice.shortlist(space);
-        } else {
-            space.places.clear();
-            space.places.extend(0..candidates.len());
         }
         let AnswerSpace { costs, distances, places, compared, .. } = space;
-        compared.clear();
-        compared.extend(places.iter().map(|&place| candidates[place]));
+        if let [only] = compared[..] {
+            return only;
+        }
         costs.clear();
         costs.resize(compared.len(), 0.0);
         expected_distances(metric, compared, states, masses, costs, distances);

@@ -12,25 +12,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
+use bytemuck::{Pod, Zeroable};
 use thiserror::Error;
 
 use super::Chain;
 
 /// A length in whole millimetres.
 #[repr(transparent)]
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    bytemuck::Pod,
-    bytemuck::Zeroable,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 pub struct Length(u32);
 
 /// Why a text is no length.
@@ -112,19 +101,7 @@ impl fmt::Display for Length {
 
 /// A place on the earth, in whole 10⁻⁷ degrees of WGS 84.
 #[repr(C)]
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    bytemuck::Pod,
-    bytemuck::Zeroable,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 pub struct Coordinates {
     latitude: i32,
     longitude: i32,

@@ -134,7 +134,12 @@ impl Earth {
         let rest = product(p, p) - 1.0;
         let root = (half * half - square * rest).max(0.0).sqrt();
         let t = (root - half) / square * radius;
-        let [x, y, z]: [f64; 3] = std::array::from_fn(|axis| from[axis] + t * up[axis]);
+        Self::above(std::array::from_fn(|axis| from[axis] + t * up[axis]))
+    }
+
+    /// Latitude and longitude, in radians, of a place on the surface; and nearly those of the place above a point that is
+    /// a little below it.
+    pub(crate) fn above([x, y, z]: [f64; 3]) -> (f64, f64) {
         let around = (x * x + y * y).sqrt();
         (libm::atan2(z, (1.0 - ECCENTRICITY) * around), libm::atan2(y, x))
     }

@@ -25,8 +25,8 @@ mod table;
 
 pub use cells::{Cells, CellsTooLarge, Nearest};
 pub use edges::Edges;
-pub use ground::{Ground, GroundError};
 pub(crate) use ground::line;
+pub use ground::{Ground, GroundError};
 pub(crate) use line::{Earth, Line};
 pub use metric::{Directed, Hamming, Metric, Symmetric};
 pub use on_demand::{CacheSize, OnDemand, SearchedDirected, SearchedSymmetric};

@@ -20,9 +20,8 @@ use crate::outcome::{LatticePoint, length};
 use crate::watch::{Stage, Stopped, Watch, report_share};
 
 /// The shares of draws that are farther away than each ring.
-const BEYOND: [f64; 17] = [
-    0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8,
-];
+const BEYOND: [f64; 17] =
+    [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8];
 const DIRECTIONS: [&str; 4] = ["north", "east", "south", "west"];
 const PARITIES: [&str; 4] = ["even and even", "even and odd", "odd and even", "odd and odd"];
 /// How large the discs are in which points are counted for the loss, in nats.
@@ -60,10 +59,12 @@ impl Kinds {
         let farthest = metres(rings.last().copied().unwrap_or(0));
         all.push(Kind { name: format!("a place beyond {farthest} m"), probability: left });
         let direction = (1.0 - law.diagonal()) / 4.0;
-        all.extend(DIRECTIONS.iter().map(|name| Kind {
-            name: format!("a place in the {name}"),
-            probability: direction,
-        }));
+        all.extend(
+            DIRECTIONS.iter().map(|name| Kind {
+                name: format!("a place in the {name}"),
+                probability: direction,
+            }),
+        );
         let parities = law.parities();
         all.extend(PARITIES.iter().zip(parities).map(|(name, probability)| Kind {
             name: format!("a number of millimetres north and east that is {name}"),
@@ -212,8 +213,9 @@ fn estimates(
         .probes
         .iter()
         .map(|&Probe { previous, real, other }| {
-            let count = |state: &StateId, disc| {
-                Count { seen: tallies[state].1.discs[&disc], draws: plan.draws }
+            let count = |state: &StateId, disc| Count {
+                seen: tallies[state].1.discs[&disc],
+                draws: plan.draws,
             };
             let ratio = |a: &StateId, b: &StateId, disc| {
                 let low = count(a, disc).lower_bound(allowed);

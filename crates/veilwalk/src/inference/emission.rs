@@ -135,8 +135,7 @@ impl Emission {
         out: &mut Vec<f64>,
     ) {
         let state = |step: usize| drawn[step].state().expect("it was checked");
-        let observed_first =
-            self.start == Start::Private && self.mechanism.observation().is_some();
+        let observed_first = self.start == Start::Private && self.mechanism.observation().is_some();
         if step == 0 && !observed_first {
             return self.fill_first(state(0), reals, space, out);
         }

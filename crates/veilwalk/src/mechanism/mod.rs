@@ -64,7 +64,7 @@ pub(crate) use believed::Predicted;
 pub(crate) use design::named;
 pub(crate) use log_total::exp_minus;
 pub(crate) use observation::ObservationSpace;
-pub(crate) use response::Allowance;
+pub(crate) use response::{Allowance, LogRow};
 pub(crate) use step::Workspace;
 
 use cell::CellScale;
@@ -320,7 +320,8 @@ impl Mechanism {
 
     /// The exact distribution of what is drawn next: one probability for each of the
     /// [candidates](Mechanism::candidates) after `previous`, in order. In blocks, that of the same costs one step at a time;
-    /// [`Mechanism::log_law`] has the distribution of a block.
+    /// [`Mechanism::log_law`] has the distribution of a block, and [`Mechanism::noise`] that of points on a plane, which
+    /// have no end and are left out here.
     #[must_use]
     pub fn kernel(&self, previous: StateId, real: StateId) -> Vec<f64> {
         let mut kernel = self.log_kernel(previous, real);

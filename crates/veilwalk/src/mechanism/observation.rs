@@ -26,9 +26,9 @@ use std::sync::Arc;
 
 use super::believed::{Believed, BelievedSpace, Predicted};
 use super::first_state::FirstState;
-use super::response::tight::{self, Found};
 use super::plane::Plane;
-use super::response::{Allowance, Response};
+use super::response::tight::{self, Found};
+use super::response::{Allowance, LogRow, Response};
 use super::step::Scale;
 use super::tracking::Tracking;
 use super::{
@@ -167,6 +167,14 @@ impl Observation {
         }
     }
 
+    /// The same for all real states at once, where what is drawn does not depend on what is believed.
+    pub(crate) fn log_row(&self, observed: Outcome) -> Option<LogRow<'_>> {
+        match &self.drawn {
+            Drawn::All(response, _) => response.log_row(observed.state()?),
+            Drawn::Believed(_) | Drawn::Plane(_) => None,
+        }
+    }
+
     /// Whether what is drawn depends on what is believed.
     pub(crate) fn follows_beliefs(&self) -> bool {
         matches!(self.drawn, Drawn::Believed(_))
@@ -270,9 +278,7 @@ impl Mechanism {
                 let (response, found) = asked.response(weights, watch)?;
                 Drawn::All(Arc::new(response), found)
             }
-            Candidates::Plane => {
-                Drawn::Plane(Arc::new(Plane::new(&model, allowance, too_small)?))
-            }
+            Candidates::Plane => Drawn::Plane(Arc::new(Plane::new(&model, allowance, too_small)?)),
         };
         let observation = Observation { drawn, tracking: Tracking::default() };
         let scales = Scales::Uniform(Scale::new(observation.scale()));

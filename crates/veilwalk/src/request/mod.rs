@@ -23,7 +23,7 @@ mod person;
 mod visit;
 
 pub use person::PersonTotal;
-pub use visit::{NotASpan, Span, Visit};
+pub use visit::{NotASpan, Span, Visit, seconds_in};
 
 use std::sync::Arc;
 

@@ -30,16 +30,20 @@ impl FromStr for Span {
     type Err = NotASpan;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parsed = || {
-            let trimmed = text.trim();
-            let unit = trimmed.chars().next_back()?;
-            let (seconds, _) = UNITS.into_iter().find(|(_, name)| *name == unit)?;
-            let number: u64 = trimmed[..trimmed.len() - unit.len_utf8()].trim().parse().ok()?;
-            let seconds = number.checked_mul(seconds)?;
-            (seconds > 0).then_some(Self { seconds })
-        };
-        parsed().ok_or_else(|| NotASpan(text.chars().take(80).collect()))
+        let seconds = seconds_in(text, &UNITS).filter(|&seconds| seconds > 0);
+        let span = seconds.map(|seconds| Self { seconds });
+        span.ok_or_else(|| NotASpan(text.chars().take(80).collect()))
     }
+}
+
+/// The seconds of a whole number of one of these units.
+#[must_use]
+pub fn seconds_in(text: &str, units: &[(u64, char)]) -> Option<u64> {
+    let trimmed = text.trim();
+    let unit = trimmed.chars().next_back()?;
+    let (seconds, _) = units.iter().find(|(_, name)| *name == unit)?;
+    let number: u64 = trimmed[..trimmed.len() - unit.len_utf8()].trim().parse().ok()?;
+    number.checked_mul(*seconds)
 }
 
 impl Span {

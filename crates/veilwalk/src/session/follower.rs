@@ -118,8 +118,8 @@ pub fn log_law_of_observations(
     let mut paths = vec![(Vec::new(), 0.0, Track::new())];
     for &real in reals {
         let mut longer = Vec::new();
-        for (path, log, mut track) in paths {
-            for (observed, choice) in observer.log_choices(&mut track, real) {
+        for (path, log, track) in paths {
+            for (observed, choice) in observer.log_choices(&track, real) {
                 let mut path: Vec<StateId> = path.clone();
                 path.push(observed);
                 let mut track = track.clone();

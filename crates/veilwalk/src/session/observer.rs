@@ -66,19 +66,21 @@ impl Observer {
         words: &mut impl Words,
         states: &mut Vec<StateId>,
     ) -> Outcome {
-        let Self { observation, tracker, beliefs, space, log_likelihoods } = self;
-        let belief = track.predicted(tracker, beliefs);
-        let predicted = Predicted { states: belief.states(), masses: belief.masses() };
+        let Self { observation, tracker, beliefs, space, .. } = self;
+        let mut predicted = Predicted { states: &[], masses: &[] };
+        if observation.follows_beliefs() {
+            let belief = track.predicted(tracker, beliefs);
+            predicted = Predicted { states: belief.states(), masses: belief.masses() };
+        }
         let observed = observation.draw(predicted, real, words, space);
-        let reals = predicted.states;
-        observation.fill_log_likelihoods(predicted, observed, reals, space, log_likelihoods);
-        track.observe(tracker, log_likelihoods, beliefs, states);
+        self.follow(track, observed, states);
         observed
     }
 
     /// Every observation that can be drawn next, with the logarithm of its probability.
-    pub(crate) fn log_choices(&mut self, track: &mut Track, real: StateId) -> Vec<(StateId, f64)> {
+    pub(crate) fn log_choices(&mut self, track: &Track, real: StateId) -> Vec<(StateId, f64)> {
         let Self { observation, tracker, beliefs, .. } = self;
+        let mut track = track.clone();
         let belief = track.predicted(tracker, beliefs);
         let predicted = Predicted { states: belief.states(), masses: belief.masses() };
         observation.log_kernel(predicted, real)
@@ -92,6 +94,9 @@ impl Observer {
         states: &mut Vec<StateId>,
     ) {
         let Self { observation, tracker, beliefs, space, log_likelihoods } = self;
+        if let Some(row) = observation.log_row(observed) {
+            return track.observe_row(tracker, row, beliefs, states);
+        }
         let belief = track.predicted(tracker, beliefs);
         let predicted = Predicted { states: belief.states(), masses: belief.masses() };
         let reals = predicted.states;

@@ -13,10 +13,11 @@ use veilwalk::{Model, Promise, Start};
 
 pub(crate) use self::blocks::refuse_too_long;
 pub(crate) use self::text::{chance, percent};
-use crate::args::{Format, ReleaseArgs, any_whole, whole};
-use crate::own_walks::{OwnWalkArgs, parse_nats, start_in_words};
+use crate::args::{Format, any_whole, whole};
+use crate::own_walks::{parse_nats, start_in_words};
 use crate::progress::with_stages;
-use crate::real_walks::{RealArgs, RealWalks};
+use crate::real_walks::RealWalks;
+use crate::study::{Study, StudyArgs};
 use crate::{terminal, units};
 
 /// Compute how good a release is: distance, wrong states, entropy, drift, bounds
@@ -26,48 +27,40 @@ use crate::{terminal, units};
 /// given walks. With --block, figures are exact for given walks and simulated for the chain's own; for
 /// walks that are made of observations they are always simulated.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Figures")]
 pub(crate) struct Args {
     #[command(flatten)]
-    release: ReleaseArgs,
-
-    #[command(flatten)]
-    own: OwnWalkArgs,
-
-    #[command(flatten)]
-    real: RealArgs,
+    study: StudyArgs,
 
     /// Distances whose exceedance is computed, in nats. If not given: a tenth, two, four and six tenths
     /// of the chain's diameter in round numbers, such as 2,5,10,15 on the credit chain
-    #[arg(long, value_name = "NATS,…", value_delimiter = ',',
-          value_parser = parse_nats, allow_negative_numbers = true, help_heading = "Figures")]
+    #[arg(long, value_name = "NATS,…", value_delimiter = ',', value_parser = parse_nats)]
     levels: Vec<f64>,
 
     /// How far a typical walk may be from the chain's entropy rate, in nats per transition
     #[arg(long, value_name = "NATS,…", value_delimiter = ',', default_value = "0.1,0.5",
-          value_parser = parse_nats, allow_negative_numbers = true, help_heading = "Figures")]
+          value_parser = parse_nats)]
     eta: Vec<f64>,
 
     /// Simulate this many walks as well (with --real: this many releases of each walk), for the same
     /// figures with standard errors by an independent route
-    #[arg(long, value_name = "WALKS", value_parser = whole::<u64>(2..=u64::MAX),
-          allow_negative_numbers = true, help_heading = "Figures")]
+    #[arg(long, value_name = "WALKS", value_parser = whole::<u64>(2..=u64::MAX))]
     simulate: Option<u64>,
 
     /// Take the randomness of simulated walks from this number
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = any_whole::<u64>(),
-          allow_negative_numbers = true, help_heading = "Figures")]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = any_whole::<u64>())]
     seed: u64,
 
     /// Compute everything, however long it takes and whatever memory it needs
-    #[arg(long, help_heading = "Figures")]
+    #[arg(long)]
     thorough: bool,
 
     /// With --format json, give the figures of every step as well
-    #[arg(long, help_heading = "Figures")]
+    #[arg(long)]
     by_step: bool,
 
     /// How to print it
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help_heading = None)]
     format: Format,
 }
 
@@ -75,19 +68,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.by_step && args.format == Format::Text {
         bail!("--by-step is for programs; give --format json with it");
     }
-    let model = args.release.model()?;
+    let model = args.study.release.model()?;
     let chain = model.chain();
-    let origin = args.own.origin(chain)?;
-    let start = args.own.start(chain, origin)?;
-    let real = args.real.read(chain)?;
-    let asked = args.release.asked()?.starting(start);
+    let Study { origin, start, real } = args.study.read(chain)?;
+    let asked = args.study.release.asked()?.starting(start);
     let length = asked.request.block;
-    if real.is_some() {
-        terminal::warning(
-            "figures computed from real walks depend on them and are NOT protected; do not publish \
-             them with the release",
-        );
-    }
     Args::warn_of_nothing_protected(&model, asked.request.promise);
     let real = real.as_ref();
     let levels = match args.levels.as_slice() {
@@ -96,7 +81,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     let inquiry = Inquiry {
         origin,
-        steps: args.own.steps,
+        steps: args.study.own.steps,
         start,
         real: real.map(|real| real.walks.as_slice()),
         levels: &levels,
@@ -156,7 +141,9 @@ impl Args {
             block,
             walks: match real {
                 Some(real) => real.in_words(),
-                None => format!("{}, averaged over the chain's own walks", self.own.in_words()),
+                None => {
+                    format!("{}, averaged over the chain's own walks", self.study.own.in_words())
+                }
             },
             start: start_in_words(chain, start),
             impossible_moves: real.map_or(0, |real| real.impossible_moves),

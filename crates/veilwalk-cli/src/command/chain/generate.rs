@@ -32,31 +32,15 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct GridArgs {
     /// Crossings in a row
-    #[arg(
-        long,
-        value_name = "CROSSINGS",
-        allow_negative_numbers = true,
-        value_parser = count::<NonZeroU32>()
-    )]
+    #[arg(long, value_name = "CROSSINGS", value_parser = count::<NonZeroU32>())]
     width: NonZeroU32,
 
     /// Rows of crossings
-    #[arg(
-        long,
-        value_name = "CROSSINGS",
-        allow_negative_numbers = true,
-        value_parser = count::<NonZeroU32>()
-    )]
+    #[arg(long, value_name = "CROSSINGS", value_parser = count::<NonZeroU32>())]
     height: NonZeroU32,
 
     /// Decides which streets there are
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        default_value_t = 1,
-        allow_negative_numbers = true,
-        value_parser = any_whole::<u64>()
-    )]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = any_whole::<u64>())]
     seed: u64,
 
     /// How long streets are, such as 100m. The chain then has a column `length`, and its crossings a place on the

@@ -20,8 +20,8 @@ use crate::terminal;
 /// The map is one of OpenStreetMap. States are streets between two junctions, each in one direction, such as w123-456>789:
 /// way 123 from point 456 to point 789. Moves lead over a junction, as one-way signs, barriers and rules for turning allow;
 /// turning back is a move only where there is no other. The chain knows how long its moves are, where its states
-/// lie, and what they are called. Of the network, the largest part is kept whose states all reach each other, and what was
-/// dropped is told. Maps are © OpenStreetMap contributors (ODbL): what is made of them has to say so.
+/// lie, and what they are called. The largest part of the network whose states all reach each other is kept, and the command
+/// says what was dropped. Maps are © OpenStreetMap contributors (ODbL): what is made of them has to say so.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The map: PBF (.osm.pbf) or XML (.osm), which may be packed with gzip
@@ -61,14 +61,8 @@ pub(crate) struct Args {
 
     /// How fast people go on a plain street, in km/h; on larger roads in proportion. If not given, 40 by car, 20 by
     /// bicycle, 5 on foot
-    #[arg(
-        long,
-        value_name = "KMH",
-        requires = "every",
-        allow_negative_numbers = true,
-        value_parser = speed,
-        help_heading = "Clock"
-    )]
+    #[arg(long, value_name = "KMH", requires = "every", value_parser = speed,
+          help_heading = "Clock")]
     speed: Option<f64>,
 
     /// Add a state of this name for whoever is not on the map. It can be reached from everywhere and leads everywhere, and
@@ -211,21 +205,21 @@ fn tell(name: &str, map: &Path, chain: &Chain, report: &RoadReport) {
             kilometres(report.dropped_metres),
         ));
     }
-    for (number, what, became) in [
-        (report.restrictions, "rule", "for turning hold"),
+    terminal::note_counts([
+        (report.restrictions as u64, "rule", "for turning hold"),
         (
-            report.restrictions_left_out,
+            report.restrictions_left_out as u64,
             "rule",
             "for turning left out: over a way, about a way that is not in the network, or without a part",
         ),
-        (report.reversible, "way", "left out: the direction changes with the hour"),
-        (report.missing_points, "point", "of ways not in the file; streets end there"),
-        (report.counts_passed_over, "line", "of the counts passed over: no move of this map"),
-    ] {
-        if number > 0 {
-            terminal::note(format!("{} {became}", counted(number, what)));
-        }
-    }
+        (report.reversible as u64, "way", "left out: the direction changes with the hour"),
+        (report.missing_points as u64, "point", "of ways not in the file; streets end there"),
+        (
+            report.counts_passed_over as u64,
+            "line",
+            "of the counts passed over: no move of this map",
+        ),
+    ]);
     if report.period > 1 {
         terminal::warning(format!(
             "the chain has period {}; releases are not affected, but a walk on it never settles, so long-run \

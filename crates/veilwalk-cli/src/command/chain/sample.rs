@@ -28,23 +28,13 @@ pub(crate) struct Args {
     options: ChainOptions,
 
     /// How many walks
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 100,
-        allow_negative_numbers = true,
-        value_parser = whole::<u64>(1..=1_000_000_000)
-    )]
+    #[arg(long, value_name = "COUNT", default_value_t = 100,
+          value_parser = whole::<u64>(1..=1_000_000_000))]
     walks: u64,
 
     /// How many moves each walk has; it has one state more
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 20,
-        allow_negative_numbers = true,
-        value_parser = whole::<u64>(0..=1_000_000_000)
-    )]
+    #[arg(long, value_name = "COUNT", default_value_t = 20,
+          value_parser = whole::<u64>(0..=1_000_000_000))]
     steps: u64,
 
     /// Draw how many moves each walk has from this file instead: a table with the columns `moves` and
@@ -62,12 +52,7 @@ pub(crate) struct Args {
     from: Option<String>,
 
     /// Make the same walks again: those of this number
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        allow_negative_numbers = true,
-        value_parser = any_whole::<u64>()
-    )]
+    #[arg(long, value_name = "NUMBER", value_parser = any_whole::<u64>())]
     seed: Option<u64>,
 
     /// Where to write the walks, `-` for standard output. The name tells the format, as for

@@ -42,37 +42,20 @@ pub(crate) struct Args {
 
     /// The share of intervals that are to cover what they are about, such as 0.95, or `none`. If not given, 0.95 on
     /// chains of up to 512 states, and none beyond, where they take long
-    #[arg(long, value_name = "LEVEL", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LEVEL")]
     interval: Option<Level>,
 
     /// How often the estimate is made again, of walks drawn with replacement, to know how sure it is
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 100,
-        allow_negative_numbers = true,
-        value_parser = whole::<usize>(10..=100_000)
-    )]
+    #[arg(long, value_name = "COUNT", default_value_t = 100,
+          value_parser = whole::<usize>(10..=100_000))]
     replicates: usize,
 
     /// How many moves of every state, and how many first states, the public chain counts for
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 1.0,
-        allow_negative_numbers = true,
-        value_parser = strength
-    )]
+    #[arg(long, value_name = "COUNT", default_value_t = 1.0, value_parser = strength)]
     strength: f64,
 
     /// Which walks are drawn for intervals depends on this number
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        default_value_t = 1,
-        allow_negative_numbers = true,
-        value_parser = any_whole::<u64>()
-    )]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = any_whole::<u64>())]
     seed: u64,
 
     #[command(flatten)]

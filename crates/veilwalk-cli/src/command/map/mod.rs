@@ -64,7 +64,7 @@ pub(crate) struct Args {
     estimate: Option<PathBuf>,
 
     /// Draw the first so many walks of the release alone
-    #[arg(long, value_name = "COUNT", allow_negative_numbers = true, value_parser = count::<u32>())]
+    #[arg(long, value_name = "COUNT", value_parser = count::<u32>())]
     walks: Option<u32>,
 
     /// Whose map it is, to be shown with it. If not given, and the chain is one of `veilwalk chain osm`, © OpenStreetMap

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::{Result, anyhow};
 use veilwalk_io::{AtomicFile, Manifest, ReleaseReader, WriteError, WriteErrorKind};
 use veilwalk_map::{DrawnWalk, Ground, Layer, MapPage, PageError, Path, Visit};
+use veilwalk_score::{EstimatedVisit, read_visits};
 
 use super::walks::of_release;
 use super::{Args, Drawn};
@@ -30,7 +31,7 @@ impl Args {
         if let Some(zone) = &clock.zone {
             page.show_times_in(zone);
         }
-        let visits = self.estimate.as_deref().map(|file| estimated::visits(file, chain));
+        let visits = self.estimate.as_deref().map(|file| estimated::read(file, chain, read_visits));
         page.visits(visits.transpose()?.unwrap_or_default().into_iter().map(visit).collect());
         let (walks, observed) = of_release(&mut release, self.walks)?;
         let others = self.others(chain);
@@ -43,9 +44,10 @@ impl Args {
             let mut paths = vec![Path { layer: Layer::Released, states: states.clone() }];
             let seen = observed.as_ref().and_then(|seen| seen.states_of(name));
             let more = others.iter().map(|(layer, walks)| (*layer, walks.of(name)));
-            paths.extend(more.chain([(Layer::Observed, seen)]).filter_map(|(layer, states)| {
-                Some(Path { layer, states: states?.to_vec() })
-            }));
+            paths.extend(
+                more.chain([(Layer::Observed, seen)])
+                    .filter_map(|(layer, states)| Some(Path { layer, states: states?.to_vec() })),
+            );
             let times = clock.of(name, states.len() as u64)?;
             let observed = observed.as_ref().map_or(&[][..], |seen| seen.points_of(name)).to_vec();
             page.push(DrawnWalk { name: name.clone(), times, paths, observed });
@@ -104,7 +106,7 @@ impl Args {
     }
 }
 
-fn visit(found: estimated::Visit) -> Visit {
-    let estimated::Visit { state, share, interval } = found;
+fn visit(found: EstimatedVisit) -> Visit {
+    let EstimatedVisit { state, share, interval } = found;
     Visit { state, share, interval }
 }

@@ -15,13 +15,13 @@ pub(super) fn metres(text: &str) -> Result<f64, String> {
 impl Args {
     /// The streets of the map, if there is one.
     pub(super) fn streets(&self) -> Result<Option<Streets>> {
-        let Some(map) = &self.map else { return Ok(None) };
+        let Some(map) = &self.map.map else { return Ok(None) };
         let name = map.display().to_string();
         let streets = Streets::of(&prior(&name)?);
         streets.map(Some).map_err(|error| anyhow!("--map {name}: {error}"))
     }
 
     pub(super) fn matching(&self) -> MatchSettings {
-        MatchSettings::with_sigma(self.sigma)
+        MatchSettings::with_sigma(self.map.sigma)
     }
 }

@@ -6,11 +6,10 @@ use std::path::Path;
 
 use anyhow::{Error, Result, anyhow};
 use veilwalk_io::{EventColumns, EventOptions, EventPlace, EventReader, ReadError};
-use veilwalk_prepare::{AddError, Event, EventAt, Settings};
+use veilwalk_prepare::{AddError, Event, EventAt, Preparation, Settings, Sorted};
 use veilwalk_roads::Streets;
 
 use super::Args;
-use super::sorted::{Sorted, Taking};
 use crate::progress;
 
 impl Args {
@@ -21,8 +20,13 @@ impl Args {
         streets: Option<&'s Streets>,
     ) -> Result<Sorted<'s>> {
         let options = self.event_options();
-        let map = streets.map(|streets| (streets, self.matching()));
-        let taking = Taking::new(settings, map, self.away.clone());
+        let taking = match streets {
+            None => Preparation::new(settings),
+            Some(streets) => {
+                let away = self.clock.away.clone();
+                Preparation::on_streets(settings, streets, self.matching(), away)
+            }
+        };
         if self.events == "-" {
             let input = std::io::stdin().lock();
             take_all(EventReader::new(input, "standard input", &options), taking)
@@ -32,16 +36,16 @@ impl Args {
     }
 
     fn event_options(&self) -> EventOptions {
-        let place = match self.cells.is_some() || self.map.is_some() {
-            false => EventColumns::State(self.state_column.clone()),
+        let place = match self.columns.cells.is_some() || self.map.map.is_some() {
+            false => EventColumns::State(self.columns.state_column.clone()),
             true => EventColumns::Position {
-                latitude: self.latitude_column.clone(),
-                longitude: self.longitude_column.clone(),
+                latitude: self.columns.latitude_column.clone(),
+                longitude: self.columns.longitude_column.clone(),
             },
         };
         EventOptions {
-            person_column: self.person_column.clone(),
-            time_column: self.time_column.clone(),
+            person_column: self.columns.person_column.clone(),
+            time_column: self.columns.time_column.clone(),
             place,
         }
     }
@@ -49,7 +53,7 @@ impl Args {
 
 fn take_all<R: Read>(
     reader: Result<EventReader<R>, ReadError>,
-    mut taking: Taking<'_>,
+    mut taking: Preparation<'_>,
 ) -> Result<Sorted<'_>> {
     /// So many events are read before the bar is looked at again.
     const AT_ONCE: u32 = 1 << 12;

@@ -1,4 +1,4 @@
-//! What became of events, in words.
+//! What `veilwalk prepare` says: how many walks it made, and what became of the events.
 
 use veilwalk_prepare::{Days, Settings, Shaping};
 
@@ -22,7 +22,7 @@ pub(super) fn tell(name: &str, settings: &Settings, made: &Made) {
         terminal::warning("there are no events, so there are no walks");
         return;
     }
-    for (number, what, became) in [
+    terminal::note_counts([
         (summary.repeats, "event", "left out: there is another of the same person, time and state"),
         (
             summary.at_one_time,
@@ -60,11 +60,7 @@ pub(super) fn tell(name: &str, settings: &Settings, made: &Made) {
         (summary.walks_of_one_state, "walk", "of a single event, without a move"),
         (summary.walks_cut, "walk", "cut at --length"),
         (summary.states_cut, "state", "left out of the walks that were cut"),
-    ] {
-        if number > 0 {
-            terminal::note(format!("{} {became}", count(number, what)));
-        }
-    }
+    ]);
     if summary.spilled {
         terminal::note("events did not fit into --sort-memory, and waited in a temporary file");
     }

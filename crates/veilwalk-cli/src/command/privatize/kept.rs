@@ -3,6 +3,11 @@
 //! The engine is that of `veilwalk serve`: an answer is on the disk before it is written. With --step-column a row that
 //! comes again gets the answer that is there. Without it, rows are the next steps of their walks, and one that comes
 //! again is another step.
+//!
+//! Without --state, rows go through [`release_lines`](veilwalk_io::release_lines), with the same reader, releaser, writer and
+//! end. It is not this engine with a store in memory. Such a store would have nothing to remember for anybody; and a
+//! stream without one has what the engine refuses: keys and seeds that make a release again, rows left out
+//! (--unknown-state skip), kept columns beside answers that come later, a manifest at the end.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};

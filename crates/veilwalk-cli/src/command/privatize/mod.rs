@@ -43,7 +43,7 @@ use veilwalk_ledger::Window;
 /// Text may be compressed with gzip or zstd. Writes the name of the trajectory as it is, the number of
 /// the step and the released state, and nothing else of the input, in the order of the input. With
 /// --block, rows come out when their block is released, with --lag when so many more steps were read. With a
-/// mechanism that observes (`tight`, `believed`) there is a column `observed` as well. With -o, a manifest beside the release says
+/// mechanism that observes (`tight`, `believed`, `plane`) there is a column `observed` as well. With -o, a manifest beside the release says
 /// what was promised. A file without walks gives an empty release, with a warning and status 0.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

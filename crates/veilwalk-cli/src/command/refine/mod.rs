@@ -42,7 +42,7 @@ pub(crate) struct Args {
 
     /// Choose each state when so many more steps of the release are known, as one can while walks happen; if not
     /// given, everything is known
-    #[arg(long, value_name = "STEPS", allow_negative_numbers = true, value_parser = any_whole::<usize>())]
+    #[arg(long, value_name = "STEPS", value_parser = any_whole::<usize>())]
     lag: Option<usize>,
 
     /// Write how likely the states are at each step, given the whole release, with the columns `trajectory`, `step`,
@@ -51,14 +51,8 @@ pub(crate) struct Args {
     posterior: Option<PathBuf>,
 
     /// Only states that are more probable than this are written there
-    #[arg(
-        long,
-        value_name = "P",
-        requires = "posterior",
-        default_value_t = 0.001,
-        allow_negative_numbers = true,
-        value_parser = share
-    )]
+    #[arg(long, value_name = "P", requires = "posterior", default_value_t = 0.001,
+          value_parser = share)]
     above: f64,
 
     #[command(flatten)]

@@ -1,6 +1,5 @@
 //! `veilwalk score`: whether a release is worth anything.
 
-mod estimate;
 mod text;
 mod walks;
 
@@ -9,14 +8,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use veilwalk::mechanism::Epsilon;
 use veilwalk_io::{Manifest, ReadErrorKind, UnknownStates, WalkOptions};
-use veilwalk_score::{Candidate, PlainCounts, ScoreOptions, Walks, as_json, score};
+use veilwalk_score::{Candidate, PlainCounts, ScoreOptions, Walks, as_json, read_estimate, score};
 
 use self::walks::NamedWalks;
 use crate::args::{
-    ChainArgs, Format, UnknownState, WantedMetric, any_whole, counted, is_same_file, whole,
+    ChainArgs, Format, UnknownState, WalkColumnArgs, WantedMetric, any_whole, counted,
+    is_same_file, whole,
 };
 use crate::progress::{self, Stoppable};
-use crate::terminal;
+use crate::{estimated, terminal};
 
 /// Compare a release with the real walks, and with what the chain alone would have told
 ///
@@ -45,13 +45,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     estimate: Option<PathBuf>,
 
-    /// The column of the real walks that names the walk
-    #[arg(long, value_name = "NAME", default_value = "trajectory", help_heading = "Real walks")]
-    trajectory_column: String,
-
-    /// The column of the real walks that holds the state
-    #[arg(long, value_name = "NAME", default_value = "state", help_heading = "Real walks")]
-    state_column: String,
+    #[command(flatten, next_help_heading = "Real walks")]
+    columns: WalkColumnArgs,
 
     /// What to do with a real row whose state is not one of the chain's: `error` (stop there), `skip` (leave it
     /// out), or a state of the chain to take instead, as it was released
@@ -59,23 +54,12 @@ pub(crate) struct Args {
     unknown_state: UnknownState,
 
     /// How often the chain makes up walks, and how often walks are drawn again, to know what chance does
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 20,
-        allow_negative_numbers = true,
-        value_parser = whole::<usize>(2..=10_000)
-    )]
+    #[arg(long, value_name = "COUNT", default_value_t = 20,
+          value_parser = whole::<usize>(2..=10_000))]
     repetitions: usize,
 
     /// Take the randomness of made-up walks from this number
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        default_value_t = 1,
-        allow_negative_numbers = true,
-        value_parser = any_whole::<u64>()
-    )]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = any_whole::<u64>())]
     seed: u64,
 
     /// How to print it
@@ -87,17 +71,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let manifest = args.manifest()?;
     let model = args.chain.any_model(&WantedMetric::Anything)?;
     let chain = model.chain();
-    let options = WalkOptions {
-        trajectory_column: args.trajectory_column.clone(),
-        state_column: args.state_column.clone(),
-        ..WalkOptions::default()
-    };
-    let real = NamedWalks::read(&args.real, options, chain, args.unknown_state.on(chain)?)?;
+    let real =
+        NamedWalks::read(&args.real, args.columns.options(), chain, args.unknown_state.on(chain)?)?;
     let made =
         |path: &Path| NamedWalks::read(path, WalkOptions::default(), chain, UnknownStates::Refuse);
     let release = made(&args.release)?;
     let refined = args.refined.as_deref().map(made).transpose()?;
-    let estimate = args.estimate.as_deref().map(|path| estimate::read(path, chain)).transpose()?;
+    let estimate = args.estimate.as_deref();
+    let estimate = estimate.map(|path| estimated::read(path, chain, read_estimate)).transpose()?;
     let real_walks = real.walks();
     if real_walks.is_empty() {
         bail!("{}: there are no walks to compare with", args.real.display());

@@ -8,19 +8,21 @@ use anyhow::{Context, Result, anyhow, bail};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use veilwalk::Model;
-use veilwalk::chain::UnknownState;
+use veilwalk::chain::{Coordinates, UnknownState};
 use veilwalk::internal::request::Span;
 use veilwalk_brokers::{
-    Address, Form, Login, News, Pattern, Protocol, Refused, Shell, Source, States, Syntax, Tracks,
+    Address, Form, Location, Login, News, Pattern, Protocol, Refused, Shell, Source, States,
+    Syntax, Tracks,
 };
 use veilwalk_io::UnknownStates;
 use veilwalk_ledger::Window;
-use veilwalk_live::{Answer, Done, Limits, Refusal, Request, WalkName};
+use veilwalk_live::{Answer, Delay, Done, Limits, Refusal, Request, WalkName};
 use veilwalk_prepare::{Clock, LiveClock, Places, Window as Hours, Zone};
+use veilwalk_roads::{MatchSettings, Streets};
 
 use super::http::{App, Persons};
 use super::message::{self, Answered};
-use crate::args::Input;
+use crate::args::{self, Input};
 use crate::terminal;
 
 /// The shortest and the longest a step may wait for those before it.
@@ -68,14 +70,19 @@ pub(crate) struct BrokerArgs {
     #[arg(long, value_name = "SPAN", default_value = "10s", value_parser = wait)]
     reorder: Duration,
 
-    /// Read MQTT messages as the app OwnTracks sends them: locations, which --cells makes states of, and a clock
-    /// (--tick) makes steps of. Every device has a walk for each day, USER/DEVICE/2024-03-01
-    #[arg(long, requires = "mqtt", requires = "cells", requires = "tick")]
+    /// Read MQTT messages as the app OwnTracks sends them: locations, which --cells or --map makes states of, and a
+    /// clock (--tick) makes steps of. Every device has a walk for each day, USER/DEVICE/2024-03-01
+    #[arg(long, requires = "mqtt", requires = "located", requires = "tick")]
     owntracks: bool,
 
     /// Make states of locations: the cells of H3 of this fineness, such as h3:9 for cells of about 350 m
-    #[arg(long, value_name = "CELLS", requires = "owntracks")]
+    #[arg(long, value_name = "CELLS", requires = "owntracks", group = "located")]
     cells: Option<Places>,
+
+    /// Make states of locations: the nearest streets of this map, a model that `veilwalk chain osm` wrote. The chain
+    /// has the same streets as states
+    #[arg(long, value_name = "MODEL", requires = "owntracks", group = "located")]
+    map: Option<PathBuf>,
 
     /// How long it is from one step of a day to the next, such as 5m
     #[arg(long, value_name = "SPAN", requires = "owntracks")]
@@ -114,7 +121,8 @@ impl BrokerArgs {
         let password =
             self.broker_password.iter().map(|path| (path.as_path(), "the file of the password"));
         let authorities = self.broker_ca.iter().map(|path| (path.as_path(), "the certificates"));
-        password.chain(authorities).collect()
+        let map = self.map.iter().map(|path| (path.as_path(), "the map"));
+        password.chain(authorities).chain(map).collect()
     }
 
     /// How long walks wait for messages, if that was not said: those on a clock go on for a day.
@@ -173,6 +181,24 @@ impl BrokerArgs {
         Ok(Login { user: self.broker_user.clone(), password: password.transpose()?, authorities })
     }
 
+    /// Refuses delays with which messages could be lost, or answers never come.
+    pub(super) fn check_delay(&self, delay: Delay) -> Result<()> {
+        if delay.keeps_real_states() && (self.mqtt.is_some() || self.nats.is_some()) {
+            bail!(
+                "--block: in blocks real states wait in memory only, so their messages could be acknowledged only when the \
+                 block is full, and brokers hold back all others after a few; leave --mqtt and --nats out and post \
+                 steps over HTTP, or take --lag with --mechanism tight"
+            );
+        }
+        if delay != Delay::None && self.owntracks {
+            bail!(
+                "--owntracks: with --lag the last answers of a day come with its end, and the app sends none; leave --lag \
+                 out"
+            );
+        }
+        Ok(())
+    }
+
     /// What makes requests of locations, if that was asked for.
     pub(super) fn tracks(
         &self,
@@ -180,33 +206,78 @@ impl BrokerArgs {
         unknown: UnknownStates,
         limits: &Limits,
     ) -> Result<Option<Tracks>> {
-        let (Some(places), Some(tick), true) = (self.cells, self.tick, self.owntracks) else {
-            return Ok(None);
-        };
+        let (Some(tick), true) = (self.tick, self.owntracks) else { return Ok(None) };
         let clock =
             Clock::new(tick, self.hours).map_err(|error| anyhow!("--tick {tick}: {error}"))?;
         let clock = LiveClock::new(&clock, self.timezone.clone());
         let chain = model.chain();
-        let away = self
-            .away
-            .as_deref()
-            .map(|label| crate::args::state(chain, "--away", label))
-            .transpose()?;
+        let away =
+            self.away.as_deref().map(|label| args::state(chain, "--away", label)).transpose()?;
         let gap = self.gap.map(|gap| i64::try_from(gap.seconds()).unwrap_or(i64::MAX));
+        let states = self.states(model, unknown)?;
+        let tracks = Tracks::new(clock, away, gap, states, limits);
+        Ok(Some(tracks.map_err(|error| anyhow!("--owntracks: {error} (--idle, --keep-answers)"))?))
+    }
+
+    /// What makes states of locations.
+    fn states(&self, model: &Arc<Model>, unknown: UnknownStates) -> Result<States> {
+        let label: Label = match (&self.cells, &self.map) {
+            (Some(cells), _) => {
+                let cells = *cells;
+                Box::new(move |at| {
+                    let label = cells.label(at.latitude, at.longitude);
+                    label.map(Some)
+                })
+            }
+            (None, Some(map)) => {
+                let name = map.display().to_string();
+                let streets = Streets::of(&args::prior(&name)?);
+                let streets = streets.map_err(|error| anyhow!("--map {name}: {error}"))?;
+                let chain = model.chain();
+                if !streets
+                    .chain()
+                    .states()
+                    .any(|street| chain.state(streets.label(street)).is_some())
+                {
+                    bail!(
+                        "--map {name}: not one of its streets is a state of the chain; give the model that the chain was \
+                         made with"
+                    );
+                }
+                Box::new(move |at| street(&streets, at))
+            }
+            (None, None) => {
+                bail!("--owntracks: give --cells or --map, to make states of locations")
+            }
+        };
         let model = model.clone();
-        let states: States =
-            Arc::new(move |label: &str| match (model.chain().state(label), unknown) {
+        let state = move |label: Option<String>| {
+            let state = label.and_then(|label| model.chain().state(&label));
+            match (state, unknown) {
                 (Some(state), _) | (None, UnknownStates::Replace(state)) => Ok(state),
                 (None, _) => Err(UnknownState { label: String::new(), closest: None }),
-            });
-        let tracks = Tracks::new(clock, places, away, gap, states, limits);
-        Ok(Some(tracks.map_err(|error| anyhow!("--owntracks: {error} (--idle, --keep-answers)"))?))
+            }
+        };
+        Ok(Arc::new(move |at| label(at).map(&state)))
     }
 
     /// How far apart steps are by a clock, which what is promised for stays has to agree with.
     pub(super) fn tick(&self) -> Option<Span> {
         self.tick
     }
+}
+
+/// The label of a location, if it has one. None if there is no such place on the earth.
+type Label = Box<dyn Fn(Location) -> Option<Option<String>> + Send + Sync>;
+
+/// The nearest street, in the direction in which somebody moves.
+fn street(streets: &Streets, at: Location) -> Option<Option<String>> {
+    let place = Coordinates::from_degrees(at.latitude, at.longitude).ok()?;
+    let near = streets.nearest(place, MatchSettings::default().radius);
+    Some(near.map(|near| {
+        let state = at.course.map_or(near.state, |course| streets.along(&near, course));
+        streets.label(state).to_owned()
+    }))
 }
 
 fn place(
@@ -323,7 +394,11 @@ impl Shell for Service {
             return Ok(Request::end(&walk));
         }
         // Where it is wrong may tell how long a state's name is, so that is not said.
-        let steps = message::Steps::read(payload, self.0.mechanism().model().chain(), self.0.unknown_states());
+        let steps = message::Steps::read(
+            payload,
+            self.0.mechanism().model().chain(),
+            self.0.unknown_states(),
+        );
         let steps = steps.map_err(|_| Refused::new("body", message::BROKER_EXAMPLE))?;
         if steps.person.is_some() && self.0.persons() == Persons::NotCounted {
             let error = "`person` is for a ledger, and this service was started without --ledger; leave it out";

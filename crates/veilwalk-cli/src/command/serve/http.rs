@@ -14,7 +14,6 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
-use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use veilwalk::Mechanism;
@@ -24,7 +23,7 @@ use veilwalk_live::{self as live, Ask, Delay, Done, Live, Refusal, WalkName};
 use super::answer::{answer, json_answer, refusal, refused};
 use super::connections::Peer;
 use super::http_rate::{Client, Rate};
-use super::message::{Answered, Form, Steps};
+use super::message::{Answered, Ended, Form, Steps};
 use super::metrics::{self, Requests};
 use super::tokens::Tokens;
 use crate::terminal;
@@ -211,7 +210,8 @@ async fn post_steps(State(app): Shared, walk: Named, request: Request) -> Respon
     }
     match app.ask(live::Request { walk, person, ask: Ask::Steps(steps) }).await {
         Ok(Done::Answered(answers)) => {
-            let answers: Vec<_> = answers.iter().map(|a| Answered::new(a, &app.mechanism)).collect();
+            let answers: Vec<_> =
+                answers.iter().map(|a| Answered::new(a, &app.mechanism)).collect();
             match (form, &answers[..]) {
                 (Form::One, [answer]) if app.delay == Delay::None => {
                     json_answer(StatusCode::OK, answer)
@@ -234,13 +234,10 @@ async fn delete_walk(State(app): Shared, walk: Named) -> Response {
         Err(error) => return refused(StatusCode::BAD_REQUEST, "name", &error),
     };
     match app.ask(live::Request::end(&walk)).await {
-        Ok(Done::Ended { steps, .. }) if app.delay == Delay::None => {
-            json_answer(StatusCode::OK, &json!({ "ended": true, "steps": steps }))
-        }
         Ok(Done::Ended { steps, rest }) => {
-            let rest: Vec<_> = rest.iter().map(|a| Answered::new(a, &app.mechanism)).collect();
-            let body = json!({ "ended": true, "steps": steps, "answers": rest });
-            json_answer(StatusCode::OK, &body)
+            let rest = rest.iter().map(|answer| Answered::new(answer, &app.mechanism)).collect();
+            let answers = (app.delay != Delay::None).then_some(rest);
+            json_answer(StatusCode::OK, &Ended { ended: true, steps, answers })
         }
         Ok(Done::Answered(_)) => refusal(&Refusal::Stopping),
         Err(error) => refusal(&error),

@@ -1,4 +1,6 @@
 //! Requests as nobody sends them, to the real routes: whatever comes is answered, and nothing panics.
+//!
+//! `VEILWALK_REQUESTS=1000000 cargo test -p veilwalk-cli --bin veilwalk http_fuzz` sends more of them.
 
 use std::sync::Arc;
 
@@ -115,8 +117,7 @@ fn whatever_comes_is_answered() {
     let folder = tempfile::tempdir().unwrap();
     let model = Arc::new(Model::new(Chain::credit()).unwrap());
     let promise = Promise::within_radius("1".parse().unwrap(), "3.5".parse().unwrap());
-    let mechanism =
-        Arc::new(Mechanism::new(model, Preset::Sharp.design(), promise).unwrap());
+    let mechanism = Arc::new(Mechanism::new(model, Preset::Sharp.design(), promise).unwrap());
     let limits = Limits { open_walks: WALKS, kept_answers: 2, ..Limits::default() };
     let engine = Engine::open(folder.path(), mechanism.clone(), Start::Private, limits).unwrap();
     let (live, running) = Live::start(engine, 100).unwrap();
@@ -127,7 +128,9 @@ fn whatever_comes_is_answered() {
     let ask = |request: Request<Body>| {
         runtime.block_on(async { router.clone().oneshot(request).await.unwrap().status() })
     };
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) };
+    let cases = std::env::var("VEILWALK_REQUESTS").ok().and_then(|cases| cases.parse().ok());
+    let cases = ProptestConfig::with_cases(cases.unwrap_or(2_000));
+    let config = ProptestConfig { failure_persistence: None, ..cases };
     proptest!(config, |(sent in sent())| {
         let Some(request) = request(&sent) else { return Ok(()) };
         let status = ask(request);

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use veilwalk::{Chain, Mechanism};
 use veilwalk::chain::UnknownState;
+use veilwalk::{Chain, Mechanism};
 use veilwalk_io::UnknownStates;
 use veilwalk_live::{Answer, Step};
 
@@ -53,6 +53,16 @@ pub(super) struct Steps {
 pub(super) enum Form {
     One,
     List,
+}
+
+/// The answer to the end of a walk.
+#[derive(Serialize)]
+pub(super) struct Ended<'a> {
+    pub(super) ended: bool,
+    pub(super) steps: u64,
+    /// Those that had not come yet, where answers come later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) answers: Option<Vec<Answered<'a>>>,
 }
 
 /// The answer to a step.

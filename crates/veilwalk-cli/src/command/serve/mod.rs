@@ -245,12 +245,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         terminal::warning("--start first: the first state of every walk is disclosed as it is");
     }
     let delay = Delay::of(&chosen.mechanism, start);
-    if brokers.any() && delay != Delay::None {
-        bail!(
-            "--mqtt and --nats: a message is answered at once, and this mechanism answers later; leave --lag and \
-             --block out, or post steps over HTTP alone"
-        );
-    }
+    args.brokers.check_delay(delay)?;
     let tracks = args.brokers.tracks(&model, unknown_states, &args.limits())?;
     if args.check {
         args.check_state()?;

@@ -48,6 +48,9 @@ pub struct EntropyBound {
     pub corrected: f64,
     /// The largest quotient of the two distances between two states, infinite if one is zero.
     pub asymmetry: f64,
+    /// The published bound on how far the expected entropy is above n/(n−1) times the rate.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    published_excess: Option<f64>,
 }
 
 impl EntropyBound {
@@ -67,10 +70,13 @@ impl EntropyBound {
     ) -> Self {
         let asymmetry = asymmetry(model);
         let n = exact.steps as f64;
-        let published = published_excess(model, error, second, start, exact.steps, asymmetry)
+        let published_excess =
+            published_excess(model, error, second, start, exact.steps, asymmetry);
+        let published = published_excess
             .zip(entropy_rate(model.chain()))
             .map(|(excess, rate)| n / (n - 1.0) * rate + excess);
-        Self { published, corrected: exact.entropy_nats.released, asymmetry }
+        let corrected = exact.entropy_nats.released;
+        Self { published, corrected, asymmetry, published_excess }
     }
 }
 
@@ -151,26 +157,24 @@ impl TypicalityBound {
         TypicalityFigures { eta, published: self.published(eta), corrected: self.corrected(eta) }
     }
 
-    /// The bounds for the walks of `exact`; `None` if the chain has no known entropy rate.
+    /// The bounds for the walks of `exact`, which `entropy` is about too; `None` if the chain has no known
+    /// entropy rate.
     #[must_use]
     pub fn new(
         model: &Model,
-        error: &ErrorBound,
-        second: &SecondEigenvalue,
-        start: &JointLaw,
+        entropy: &EntropyBound,
         exact: &Utility,
         chain_mixing: MixingTime,
         joint_mixing: MixingTime,
     ) -> Option<Self> {
-        let (steps, asymmetry) = (exact.steps, asymmetry(model));
         let weights = crate::analysis::edge_weights(model.chain());
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let smallest = weights.iter().copied().fold(f64::INFINITY, f64::min);
         Some(Self {
-            steps,
+            steps: exact.steps,
             rate: exact.entropy_nats.rate?,
             expected: exact.entropy_nats.released,
-            published_excess: published_excess(model, error, second, start, steps, asymmetry),
+            published_excess: entropy.published_excess,
             diameter: model.diameter().distance.as_f64(),
             weight_range: largest - smallest,
             chain_mixing,

@@ -1,11 +1,13 @@
 //! What the tests of beliefs share: random chains, and random likelihoods, sensible and not.
 
+mod answers;
 mod dense;
 mod enumeration;
 mod odd;
 mod pinned;
 mod pruning;
 mod saving;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

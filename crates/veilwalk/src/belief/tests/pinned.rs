@@ -5,7 +5,7 @@ use crate::chain::Grid;
 use crate::mechanism::{Mechanism, ObservationSpace, Predicted, Preset, Promise};
 
 /// A chain of 150 states with some twenty moves each.
-fn scattered() -> Arc<Model> {
+pub(super) fn scattered() -> Arc<Model> {
     let mut next = numbers(4);
     let mut builder = ChainBuilder::new(Entries::Counts);
     let ids: Vec<_> = (0..150).map(|i| builder.state(&i.to_string())).collect();

@@ -131,10 +131,8 @@ impl Chart {
 /// The middle of places in space: the mean of them all, on the earth.
 fn middle(places: &[[i64; 3]]) -> Coordinates {
     let sum = |axis: usize| places.iter().map(|place| i128::from(place[axis])).sum::<i128>() as f64;
-    let [x, y, z] = std::array::from_fn(sum);
-    let around = (x * x + y * y).sqrt();
-    let (north, east) = (libm::atan2(z, around).to_degrees(), libm::atan2(y, x).to_degrees());
-    Coordinates::from_degrees(north, east).unwrap_or_default()
+    let (north, east) = Earth::above(std::array::from_fn(sum));
+    Coordinates::from_degrees(north.to_degrees(), east.to_degrees()).unwrap_or_default()
 }
 
 const DECIMALS: usize = 9;
@@ -145,7 +143,10 @@ pub(super) fn is_point(text: &str) -> bool {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let all = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         digits.split_once('.').is_some_and(|(whole, fraction)| {
-            fraction.len() == DECIMALS && (1..=3).contains(&whole.len()) && all(whole) && all(fraction)
+            fraction.len() == DECIMALS
+                && (1..=3).contains(&whole.len())
+                && all(whole)
+                && all(fraction)
         })
     };
     text.split_once(' ').is_some_and(|(north, east)| is_angle(north) && is_angle(east))

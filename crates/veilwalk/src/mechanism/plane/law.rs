@@ -178,7 +178,7 @@ mod tests {
                 let found = law.beyond_steps(k as u64);
                 assert!((found - beyond).abs() < 1e-6, "{eta}: beyond {k}: {found}, {beyond}");
             }
-                let weight = |n: i64, e: i64| {
+            let weight = |n: i64, e: i64| {
                 (-eta * length(n.unsigned_abs().into(), e.unsigned_abs().into()) as f64).exp()
             };
             let all = || (-far..=far).flat_map(move |n| (-far..=far).map(move |e| (n, e)));
@@ -204,7 +204,10 @@ mod tests {
             assert!((found - expected).abs() < 1e-4 * expected, "{nats}: {found}, {expected}");
         }
         let median = law.quantile(0.5);
-        assert!((law.beyond(median) - 0.5).abs() < 1e-6 && (median - 167.8).abs() < 0.1, "{median}");
+        assert!(
+            (law.beyond(median) - 0.5).abs() < 1e-6 && (median - 167.8).abs() < 0.1,
+            "{median}"
+        );
         assert_eq!(law.quantile(0.0), 0.0);
     }
 }

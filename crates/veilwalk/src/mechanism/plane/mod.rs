@@ -8,7 +8,7 @@
 //! K(y | x) ∝ exp(−η·D(y, L(x))),        D(y, y') = ⌈|y − y'|⌉, in millimetres,
 //! ```
 //!
-//! which is planar Laplace noise, but drawn exactly ([`noise`](self)): what geo-indistinguishability asks for, in a
+//! which is planar Laplace noise, but drawn exactly: what geo-indistinguishability asks for, in a
 //! form that a program can keep.
 //!
 //! # Privacy
@@ -172,9 +172,8 @@ impl Plane {
 
     /// Refuses noise that would often reach the edge.
     fn check_room(&self) -> Result<(), PlaneError> {
-        let farthest = |point: &LatticePoint| {
-            point.north().unsigned_abs().max(point.east().unsigned_abs())
-        };
+        let farthest =
+            |point: &LatticePoint| point.north().unsigned_abs().max(point.east().unsigned_abs());
         let farthest = self.points.iter().map(farthest).max().unwrap_or(0);
         let room = f64::from(LatticePoint::FARTHEST) - f64::from(farthest);
         // A coordinate is at most as long as the whole.

@@ -59,7 +59,7 @@ fn log_law(plane: &Plane, real: StateId, half: i64) -> (Vec<f64>, f64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     /// Two whole walks, every observation: the loss keeps to the promise, however near places are to each other, and is
     /// what is certified.
@@ -172,6 +172,15 @@ fn places_a_street_apart_keep_nearly_the_whole_scale() {
             assert!(loss <= allowed * apart * (1.0 + 1e-12), "{loss} at {apart}");
         }
     }
+}
+
+#[test]
+fn the_origin_is_in_the_middle() {
+    let place = |n: i32, e: i32| Coordinates::new(425_000_000 + n, 15_000_000 + e).unwrap();
+    let (_, mechanism) = plane_at(&[place(-9000, -9000), place(9000, 9000)], "1", "100m");
+    let origin = plane_of(&mechanism).chart().origin();
+    let off = (origin.latitude() - 425_000_000, origin.longitude() - 15_000_000);
+    assert!(off.0.abs() < 50 && off.1.abs() < 50, "{origin}");
 }
 
 #[test]

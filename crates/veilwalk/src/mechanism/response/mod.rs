@@ -49,13 +49,13 @@
 mod calibrate;
 mod classes;
 mod nearby;
+mod row;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tight;
 
 use std::sync::{Arc, OnceLock};
 
-use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::CostScale;
@@ -69,6 +69,7 @@ use crate::rational::Rational;
 use crate::rounding::{above, add_up, divide_up, log_kernel_error};
 use classes::Classes;
 use nearby::Rung;
+pub(crate) use row::LogRow;
 
 /// What one unit of the adjacency may lose, and what a unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -245,13 +246,18 @@ impl Response {
                         .map(|&x| factors[x.index()] - if x == observed { 0.0 } else { replaced }),
                 );
             }
-            Counted::Nats => {
-                let row = self.model.symmetric().to(observed);
-                out.resize(reals.len(), 0.0);
-                let scale = self.scale.cost;
-                pulp::Arch::new().dispatch(LogLikelihoods { scale, factors, row, reals, out });
-            }
+            Counted::Nats => self.row(observed, factors).fill(reals, out),
         }
+    }
+
+    /// The same for all real states, to be computed where they are weighed. None for replaced states, where
+    /// all likelihoods but one are nearly the same.
+    pub(crate) fn log_row(&self, observed: StateId) -> Option<LogRow<'_>> {
+        (self.counted == Counted::Nats).then(|| self.row(observed, self.factors()))
+    }
+
+    fn row<'a>(&'a self, observed: StateId, factors: &'a [f64]) -> LogRow<'a> {
+        LogRow::new(self.scale.cost, factors, self.model.symmetric().to(observed))
     }
 
     /// The same, also where distances are searched for: then each real state takes a search.
@@ -497,45 +503,6 @@ fn offsets(weights: &[f64], denominator: u64) -> Option<Box<[u64]>> {
 /// The probabilities that a chain's walks start with.
 pub(super) fn initial_weights(chain: &Chain) -> Vec<f64> {
     chain.states().map(|state| chain.initial().probability(state)).collect()
-}
-
-/// `−ln A(x)` less the cost of what was observed, for real states `x`, ascending.
-struct LogLikelihoods<'a> {
-    scale: CostScale,
-    factors: &'a [f64],
-    /// How far each state is from what was observed.
-    row: &'a [Nats],
-    reals: &'a [StateId],
-    out: &'a mut [f64],
-}
-
-impl WithSimd for LogLikelihoods<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { scale, factors, row, reals, out } = self;
-        let per_unit = 1.0 / scale.denominator() as f64;
-        let log = |factor: f64, d: Nats| factor - scale.cost(d, Nats::ZERO) as f64 * per_unit;
-        let at = |x: &StateId| log(factors[x.index()], row[x.index()]);
-        let (eights, rest) = reals.as_chunks::<8>();
-        let (out_eights, out_rest) = out.as_chunks_mut::<8>();
-        for (slots, eight) in out_eights.iter_mut().zip(eights) {
-            // States that follow each other need not be looked up one by one, and mostly all do.
-            let (first, last) = (eight[0].index(), eight[7].index());
-            if last - first == 7
-                && let Some(factors) = factors[first..].first_chunk::<8>()
-                && let Some(row) = row[first..].first_chunk::<8>()
-            {
-                for ((slot, &factor), &d) in slots.iter_mut().zip(factors).zip(row) {
-                    *slot = log(factor, d);
-                }
-            } else {
-                slots.iter_mut().zip(eight).for_each(|(slot, x)| *slot = at(x));
-            }
-        }
-        out_rest.iter_mut().zip(rest).for_each(|(slot, x)| *slot = at(x));
-    }
 }
 
 impl std::fmt::Debug for Response {

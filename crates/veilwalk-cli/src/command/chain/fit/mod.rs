@@ -12,10 +12,9 @@ use veilwalk::chain::{BuildOptions, ChainError, Scope, TransitionCounts};
 use veilwalk::mechanism::Epsilon;
 use veilwalk::{Rational, StateId};
 use veilwalk_io::{ChainText, ReadError, Row, WalkOptions, WalkReader};
-use veilwalk_ledger::Window;
 
 use self::tables::TableArgs;
-use crate::args::{self, GraphArgs, RandomnessArgs, count, counted};
+use crate::args::{self, GraphArgs, LedgerArgs, RandomnessArgs, WalkColumnArgs, count, counted};
 use crate::progress::{self, Stoppable};
 use crate::terminal;
 
@@ -24,8 +23,8 @@ use crate::terminal;
 /// The chain becomes public with everything released under it. Without --epsilon it reveals something about
 /// the walks it was fitted on: fit it on walks that need no protection. With --epsilon the counts are noisy,
 /// and the chain may be published: adding or removing one person, with all of the person's walks, changes the
-/// odds of it by a factor of at most exp(E). To replace a person's walks by any others changes them by at
-/// most exp(2E). A chain can also be had for nothing: release walks under an even chain on a public map, and let
+/// odds of it by a factor of at most exp(E); replacing a person's walks by any others changes them by at
+/// most exp(2E). There is also a way that costs nothing: release walks under an even chain on a public map, and let
 /// `veilwalk estimate --what chain` learn a good one from the release.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -37,13 +36,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 
-    /// The column that names the walk
-    #[arg(long, value_name = "NAME", default_value = "trajectory")]
-    trajectory_column: String,
-
-    /// The column that holds the state
-    #[arg(long, value_name = "NAME", default_value = "state")]
-    state_column: String,
+    #[command(flatten)]
+    columns: WalkColumnArgs,
 
     /// Count a move from the last state of every walk to its first, for walks that end somewhere
     #[arg(long, conflicts_with = "epsilon")]
@@ -60,7 +54,7 @@ pub(crate) struct Args {
 
     /// Make the counts noisy, so that the chain may be published: the privacy parameter for one person
     /// added or removed, a decimal or a fraction
-    #[arg(long, value_name = "E", allow_negative_numbers = true, help_heading = "Privacy")]
+    #[arg(long, value_name = "E", help_heading = "Privacy")]
     epsilon: Option<Epsilon>,
 
     /// The column that says whose walk it is. Where every walk is of another person, the column that names
@@ -70,14 +64,8 @@ pub(crate) struct Args {
 
     /// The most moves of one person that are counted, drawn at random from all of the person's. More moves
     /// mean more noise on every count, fewer mean that less is counted. Choose it without a look at the walks
-    #[arg(
-        long,
-        value_name = "COUNT",
-        requires = "epsilon",
-        allow_negative_numbers = true,
-        value_parser = count::<NonZeroU32>(),
-        help_heading = "Privacy"
-    )]
+    #[arg(long, value_name = "COUNT", requires = "epsilon", value_parser = count::<NonZeroU32>(),
+          help_heading = "Privacy")]
     max_moves: Option<NonZeroU32>,
 
     #[command(flatten)]
@@ -87,36 +75,14 @@ pub(crate) struct Args {
     tables: TableArgs,
 
     /// What is added to every noisy count, so that every public move stays possible; 1 if not given
-    #[arg(
-        long,
-        value_name = "COUNT",
-        requires = "epsilon",
-        allow_negative_numbers = true,
-        help_heading = "Privacy"
-    )]
+    #[arg(long, value_name = "COUNT", requires = "epsilon", help_heading = "Privacy")]
     floor: Option<Rational>,
 
     #[command(flatten)]
     randomness: RandomnessArgs,
 
-    /// Charge every person's loss to this ledger before the chain is written: a file, or postgres://…
-    #[arg(long, value_name = "LEDGER", requires = "epsilon", help_heading = "Budget")]
-    ledger: Option<PathBuf>,
-
-    /// Write nothing if it would bring a person's total in the ledger above this. A budget that the
-    /// ledger keeps (`veilwalk ledger set-budget`) holds as well
-    #[arg(
-        long,
-        value_name = "E",
-        requires = "ledger",
-        allow_negative_numbers = true,
-        help_heading = "Budget"
-    )]
-    budget: Option<veilwalk::internal::mechanism::Budget>,
-
-    /// Count only what was released in this time, such as 30d
-    #[arg(long, value_name = "SPAN", requires = "budget", help_heading = "Budget")]
-    window: Option<Window>,
+    #[command(flatten)]
+    budget: LedgerArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
@@ -132,6 +98,12 @@ impl Args {
         if self.randomness.is_given() {
             bail!(
                 "nothing is random without --epsilon; give it, or leave out --seed and --key-file"
+            );
+        }
+        if self.budget.is_given() {
+            bail!(
+                "--ledger: without --epsilon nothing is protected, so nothing can be charged; give --epsilon, or \
+                 leave out --ledger"
             );
         }
         super::settle_output(&self.output, &[(Path::new(&self.walks), "the walks")])?;
@@ -193,12 +165,7 @@ impl Args {
 
     /// Reads all rows, with these columns beside the walk and the state.
     fn each_row(&self, more: &[String], take: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
-        let options = WalkOptions {
-            trajectory_column: self.trajectory_column.clone(),
-            state_column: self.state_column.clone(),
-            keep: more.to_vec(),
-            ..Default::default()
-        };
+        let options = WalkOptions { keep: more.to_vec(), ..self.columns.options() };
         if self.walks == "-" {
             each(WalkReader::new(std::io::stdin().lock(), "standard input", options), take)
         } else {

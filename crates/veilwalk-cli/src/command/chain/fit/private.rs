@@ -7,11 +7,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
 use veilwalk::Chain;
 use veilwalk::chain::{Collected, FitTally, FitTerms, PrivateFit};
-use veilwalk::internal::mechanism::Budget;
 use veilwalk::mechanism::Epsilon;
 use veilwalk::random::{ReleaseId, SourceKind};
 use veilwalk_io::{AtomicFile, ChainText, ReadError, ReadErrorKind};
-use veilwalk_ledger::{Charge, Ledger, Limit, Loss, LossUnit, Terms};
+use veilwalk_ledger::{Charge, Ledger, Loss, LossUnit, Terms};
 
 use super::Args;
 use crate::args::{self, Input, counted, is_standard_output, thousands};
@@ -24,7 +23,7 @@ pub(super) fn run(args: &Args, epsilon: Epsilon) -> Result<()> {
     let source = args.randomness.source()?;
     let release_id = source.release_id().map_or_else(ReleaseId::random, Ok)?;
     let graph = args.graph.read(args.scope())?;
-    let ledger = args.ledger.as_ref().map(Ledger::open).transpose()?;
+    let ledger = args.budget.open()?;
     let collected = args.collect(PrivateFit::new(&graph, terms, &source)?, person_column)?;
     let tally = collected.tally();
     let tables = args.tables.create()?;
@@ -60,7 +59,7 @@ impl Args {
             bail!(
                 "--person-column is missing: --epsilon protects persons, so say whose walk each is. Where \
                  every walk is of another person, give --person-column {}",
-                args::quoted(&self.trajectory_column)
+                args::quoted(&self.columns.trajectory_column)
             );
         };
         let Some(max_moves) = self.max_moves else {
@@ -85,7 +84,7 @@ impl Args {
     fn inputs(&self) -> Vec<Input<'_>> {
         let mut inputs = vec![(Path::new(&self.walks), "the walks")];
         inputs.extend(self.graph.inputs());
-        inputs.extend(self.ledger.iter().map(|path| (path.as_path(), "the ledger")));
+        inputs.extend(self.budget.input());
         inputs
     }
 
@@ -103,7 +102,7 @@ impl Args {
     }
 
     fn collect<'a>(&self, mut fit: PrivateFit<'a>, person: &str) -> Result<Collected<'a>> {
-        let same = person.trim() == self.trajectory_column.trim();
+        let same = person.trim() == self.columns.trajectory_column.trim();
         let more = if same { Vec::new() } else { vec![person.to_owned()] };
         let read = self.each_row(&more, |row| {
             let owner = if same { row.trajectory } else { row.kept.clone().next().unwrap_or("") };
@@ -160,9 +159,7 @@ impl Args {
         let digest = collected.digest();
         let charges: Vec<Charge<'_>> =
             collected.persons().map(|person| Charge::of_person(person).digest(digest)).collect();
-        let limit = self.budget.map(Budget::value);
-        let limit = limit.map(|budget| Limit { budget, window: self.window });
-        let charged = ledger.charge(&entry, &charges, limit)?;
+        let charged = ledger.charge(&entry, &charges, self.budget.limit())?;
         if charged.repeated > 0 {
             terminal::note(
                 "the same chain was fitted before under this release id, from the same rows: it costs nothing",

@@ -19,7 +19,7 @@ pub(super) struct TableArgs {
     starts: Option<PathBuf>,
 
     /// The share of epsilon that goes to first states; 0.1 if not given
-    #[arg(long, value_name = "SHARE", requires = "starts", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", requires = "starts")]
     starts_share: Option<Rational>,
 
     /// Write noisy shares of last states as well, one last state of each person, as a file for
@@ -28,7 +28,7 @@ pub(super) struct TableArgs {
     ends: Option<PathBuf>,
 
     /// The share of epsilon that goes to last states; 0.1 if not given
-    #[arg(long, value_name = "SHARE", requires = "ends", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", requires = "ends")]
     ends_share: Option<Rational>,
 
     /// Write noisy shares of numbers of moves as well, those of one walk of each person, as a file for
@@ -37,17 +37,12 @@ pub(super) struct TableArgs {
     lengths: Option<PathBuf>,
 
     /// The share of epsilon that goes to lengths; 0.1 if not given
-    #[arg(long, value_name = "SHARE", requires = "lengths", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", requires = "lengths")]
     lengths_share: Option<Rational>,
 
     /// Walks of more moves than this count as that long. Choose it without a look at the walks
-    #[arg(
-        long,
-        value_name = "MOVES",
-        requires = "lengths",
-        allow_negative_numbers = true,
-        value_parser = whole::<NonZeroU32>(1..=FitTerms::LONGEST as u64)
-    )]
+    #[arg(long, value_name = "MOVES", requires = "lengths",
+          value_parser = whole::<NonZeroU32>(1..=FitTerms::LONGEST as u64))]
     longest_walk: Option<NonZeroU32>,
 }
 
