@@ -127,8 +127,8 @@ def main() -> None:
             peers = list(of_laplace(network, epsilon, ahead))
             for metric in args.metrics:
                 found += setting(network, metric, epsilon, peers)
+                args.output.write_text(json.dumps(found, indent=1))
                 print(f"  epsilon {epsilon}, {metric}: {time.monotonic() - began:.0f} s", flush=True)
-    args.output.write_text(json.dumps(found, indent=1))
     print(tables.report(found))
     print(f"\n{args.output} has everything. Map data © OpenStreetMap contributors, ODbL.")
 

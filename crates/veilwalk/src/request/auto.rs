@@ -24,8 +24,8 @@
 //!   errors of the difference over the same walks, and one that observes has to beat the best of those that
 //!   draw moves by as much.
 //! - *On the ground.* Within a radius that is not in nats it is the other way round where nothing is clear: one that
-//!   observes is taken unless one that draws moves is better by two standard errors, looking ahead unless its mean is
-//!   worse, and a chain weight of 1 in blocks unless another is better. On streets few walks get lost, but these far, so
+//!   observes is taken unless one that draws moves is better by two standard errors. It is the one with the least mean, each
+//!   looking ahead unless it is clearly worse then, and a chain weight of 1 in blocks unless another is better. On streets few walks get lost, but these far, so
 //!   errors are large; and whoever refines a release learns far more from what was observed.
 //! - *Too large.* Where fewer than [`FEWEST_WALKS`] walks are affordable, or distances are searched for, it
 //!   is the first member.
@@ -266,9 +266,13 @@ pub(super) fn chosen(
         .filter_map(|(member, scores)| Some((member, scores?)))
         .partition(|(member, _)| member.mechanism.observation().is_none());
     let moves = best(moves);
-    let observes = match best(observes) {
-        Some(found) => Some(trial.with_look_ahead(found, request, watch)?),
-        None => None,
+    let observes = if request.is_on_the_ground() {
+        let ahead = observes.into_iter().map(|found| trial.with_look_ahead(found, request, watch));
+        let ahead = ahead.collect::<Result<Vec<_>, _>>()?;
+        ahead.into_iter().min_by(|a, b| sum(&a.1).total_cmp(&sum(&b.1)))
+    } else {
+        let found = best(observes);
+        found.map(|found| trial.with_look_ahead(found, request, watch)).transpose()?
     };
     Ok(match (moves, observes) {
         (Some(moves), Some(observes)) if request.is_on_the_ground() => {
@@ -353,7 +357,7 @@ impl<'a> Trial<'a> {
         tracking.prepare(self.model, watch)?;
         let ahead = Mechanism::clone(&made.mechanism).tracking(tracking);
         let nearer = |ahead: &[f64]| match request.is_on_the_ground() {
-            true => sum(ahead) < sum(&scores),
+            true => !is_better(&scores, ahead),
             false => is_better(ahead, &scores),
         };
         Ok(match self.scores(&ahead, &made.mechanism) {
