@@ -92,7 +92,7 @@ mod tests {
     use num_bigint::{BigInt, BigUint};
 
     use super::*;
-    use crate::chain::{Chain, ChainBuilder, Entries};
+    use crate::chain::dense::dense_chain;
     use crate::mechanism::{ChainWeight, Design, Distance, Mechanism, Rule};
     use crate::{Model, StateId};
 
@@ -146,24 +146,15 @@ mod tests {
         (integral * &accept[y]) >> PLACES
     }
 
-    fn dense_chain(states: usize) -> Chain {
-        let mut builder = ChainBuilder::new(Entries::Counts);
-        let ids: Vec<_> = (0..states).map(|i| builder.state(&i.to_string())).collect();
-        let mut random = 12345u64;
-        for &i in &ids {
-            for &j in &ids {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let entry = 1.0 + (random >> 50) as f64;
-                builder.transition(i, j, entry * entry).unwrap();
-            }
-        }
-        builder.build(Default::default()).unwrap().0
+    fn squares(random: u64) -> f64 {
+        let entry = 1.0 + (random >> 50) as f64;
+        entry * entry
     }
 
     #[test]
     fn kernels_are_within_the_allowance_of_exact_ones() {
         for (states, eta) in [(2, "0.3"), (7, "1"), (40, "0.05"), (40, "3"), (260, "0.01")] {
-            let model = Arc::new(Model::new(dense_chain(states)).unwrap());
+            let model = Arc::new(Model::new(dense_chain(states, squares)).unwrap());
             for rule in [Rule::PermuteAndFlip, Rule::Exponential] {
                 let design = Design::of_moves(Distance::Directed, rule, ChainWeight::HALF);
                 let mechanism =

@@ -12,6 +12,8 @@
 
 pub(crate) mod builder;
 mod credit;
+#[cfg(test)]
+pub(crate) mod dense;
 mod did_you_mean;
 pub(crate) mod downtown;
 mod even;

@@ -107,21 +107,7 @@ fn a_start_among_very_many_states() {
 /// sharp to flat, and both aims of typicality.
 #[test]
 fn answers_are_those_of_all_candidates() {
-    let model = {
-        let mut next = numbers(4);
-        let mut builder = ChainBuilder::new(Entries::Counts);
-        let ids: Vec<_> = (0..150).map(|i| builder.state(&i.to_string())).collect();
-        for i in 0..150 {
-            for j in 0..150 {
-                if j == (i + 1) % 150 || next() < 0.15 {
-                    let count = 10f64.powf(4.0 * next());
-                    builder.transition(ids[i], ids[j], count).unwrap();
-                }
-            }
-        }
-        let chain = builder.build(Default::default()).unwrap().0;
-        model_starting(chain, &[1.0; 150])
-    };
+    let model = scattered_by(|share| 10f64.powf(4.0 * share));
     let chain = model.chain();
     let mut next = numbers(8);
     let mut shortened = 0;

@@ -133,6 +133,21 @@ fn with_lag(lag: u32) -> Tracking {
     Tracking { lag, ..Tracking::default() }
 }
 
+/// A chain of 150 states with some twenty moves each, whose counts are made of numbers in [0, 1).
+fn scattered_by(count: impl Fn(f64) -> f64) -> Arc<Model> {
+    let mut next = numbers(4);
+    let mut builder = ChainBuilder::new(Entries::Counts);
+    let ids: Vec<_> = (0..150).map(|i| builder.state(&i.to_string())).collect();
+    for i in 0..150 {
+        for j in 0..150 {
+            if j == (i + 1) % 150 || next() < 0.15 {
+                builder.transition(ids[i], ids[j], count(next())).unwrap();
+            }
+        }
+    }
+    model_starting(builder.build(Default::default()).unwrap().0, &[1.0; 150])
+}
+
 /// Numbers without pattern in [0, 1), the same everywhere.
 fn numbers(mut seed: u64) -> impl FnMut() -> f64 {
     move || {

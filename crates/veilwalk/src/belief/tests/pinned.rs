@@ -6,17 +6,7 @@ use crate::mechanism::{Mechanism, ObservationSpace, Predicted, Preset, Promise};
 
 /// A chain of 150 states with some twenty moves each.
 pub(super) fn scattered() -> Arc<Model> {
-    let mut next = numbers(4);
-    let mut builder = ChainBuilder::new(Entries::Counts);
-    let ids: Vec<_> = (0..150).map(|i| builder.state(&i.to_string())).collect();
-    for i in 0..150 {
-        for j in 0..150 {
-            if j == (i + 1) % 150 || next() < 0.15 {
-                builder.transition(ids[i], ids[j], 1.0 + (1000.0 * next()).floor()).unwrap();
-            }
-        }
-    }
-    model_starting(builder.build(Default::default()).unwrap().0, &[1.0; 150])
+    scattered_by(|share| 1.0 + (1000.0 * share).floor())
 }
 
 fn grid() -> Arc<Model> {

@@ -240,24 +240,16 @@ mod tests {
     use super::super::reach::Frontier;
     use super::super::release::Keep;
     use super::*;
-    use crate::chain::{ChainBuilder, Entries};
+    use crate::chain::dense::dense_chain;
     use crate::mechanism::{ChainWeight, Design, Distance, Mechanism, Rule, Workspace};
     use crate::random::exp_enclosure;
 
-    /// Every state leads to every other, with entries over as many powers of ten.
-    fn dense_chain(states: usize, decades: i32) -> Chain {
-        let mut builder = ChainBuilder::new(Entries::Counts);
-        let ids: Vec<_> = (0..states).map(|i| builder.state(&i.to_string())).collect();
-        let mut random = 12345u64;
-        for &i in &ids {
-            for &j in &ids {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let share = (random >> 33) as f64 / 2f64.powi(31);
-                let entry = 10f64.powf(-share * f64::from(decades));
-                builder.transition(i, j, entry).unwrap();
-            }
+    /// Entries over as many powers of ten.
+    fn over(decades: i32) -> impl Fn(u64) -> f64 {
+        move |random| {
+            let share = (random >> 33) as f64 / 2f64.powi(31);
+            10f64.powf(-share * f64::from(decades))
         }
-        builder.build(Default::default()).unwrap().0
     }
 
     /// A weight over 2^(least − 53), exactly.
@@ -287,7 +279,7 @@ mod tests {
     #[test]
     fn messages_are_within_the_allowance_of_exact_sums() {
         for (states, decades) in [(2, 1), (6, 280), (40, 4), (90, 30)] {
-            let model = Arc::new(Model::new(dense_chain(states, decades)).unwrap());
+            let model = Arc::new(Model::new(dense_chain(states, over(decades))).unwrap());
             let chain = model.chain();
             let reals = [1, 0, states / 2, states - 1, 0].map(StateId::new);
             for (eta, distance) in [
