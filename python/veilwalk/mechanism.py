@@ -81,7 +81,7 @@ class Mechanism(Releasing, Learning):
     walk made of observations is to be good at: little `"distance"` to the real states, or few wrong
     `"states"`, each by itself or with a look ahead at the steps to come (`"distance-ahead"`,
     `"states-ahead"`), which keeps it away from places from where the real walk could not be followed.
-    `typicality` is how much a move's own unlikeliness counts against it there. With a `lag` a step is
+    `typicality` is how strongly unlikely moves are avoided there. With a `lag` a step is
     answered when this many more steps were observed: a delay that buys accuracy at the same guarantee.
     """
 
@@ -214,7 +214,7 @@ class Mechanism(Releasing, Learning):
 
     @property
     def chain_weight(self) -> Fraction:
-        """How much a move's own unlikeliness counts against it."""
+        """How strongly unlikely moves are avoided."""
         return fraction(self._native.chain_weight)
 
     @property
@@ -251,7 +251,7 @@ class Mechanism(Releasing, Learning):
 
     @property
     def typicality(self) -> Fraction | None:
-        """How much a move's own unlikeliness counts against it in a walk made of observations."""
+        """How strongly unlikely moves are avoided in a walk made of observations."""
         typicality = self._native.typicality
         return None if typicality is None else fraction(typicality)
 

@@ -1,5 +1,5 @@
 """Tables and columns of pandas, Polars and pyarrow: through Arrow's C interface, without a copy where the
-library allows it."""
+library allows it. Rows become walks in the native part, in `groups.rs`."""
 
 from __future__ import annotations
 

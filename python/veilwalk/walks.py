@@ -1,4 +1,4 @@
-"""Walks in, walks out, in the kind they came in.
+"""Takes walks of any kind, sends each to the code for its kind, and gives the same kind back.
 
 Lists and NumPy arrays go straight to the native part; tables are in `tables.py`.
 """

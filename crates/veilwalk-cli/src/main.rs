@@ -1,4 +1,4 @@
-//! The `veilwalk` command. Each subcommand is a file under `command/`.
+//! The `veilwalk` command. Each subcommand is a file under `command/`. The exit status is decided here.
 
 mod args;
 mod command;

@@ -1,4 +1,4 @@
-//! Writing released walks, row by row.
+//! Writes released walks row by row, for streams. Whole files go through `release::text_format`.
 //!
 //! A release has the columns `trajectory`, `step` and `state`, with observations `observed`, then those
 //! kept from the input. Rows go through one buffer and cost no allocation; `flush` sends what has been written so far, for

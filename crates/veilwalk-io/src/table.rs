@@ -3,7 +3,8 @@
 //! A line without quotes is cut at its delimiters where it stands. One with quotes goes through
 //! `csv-core`, which is fed line by line. That keeps line numbers exact for every line ending, finds
 //! a quote that is never closed, and never waits on a pipe for more than the current line. The tab
-//! is the delimiter if the first line has one, else the comma.
+//! is the delimiter if the first line has one, else the comma. Releases of whole files have a faster path for
+//! plain rows, in `release::parse`.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! What is charged, and how it is decided whether it may be. What a release costs is computed by
+//! Decides whether a charge is allowed, and records it, for releases, fits and live walks alike. What a release costs is computed by
 //! `veilwalk::guarantee::Price`.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a time in a file means.
+//! Reads one time.
 //!
 //! A time is seconds since 1970, or a date and time of ISO 8601 with a zone, or one without. The three are told apart
 //! and never mixed: a time without a zone is hours away from the same one with it. Times are kept in microseconds.

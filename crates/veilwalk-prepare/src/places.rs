@@ -1,4 +1,4 @@
-//! Where events are, as states: labels of the file, or cells of a map for positions.
+//! Finds the state of an event: its label, or the H3 cell of its position.
 //!
 //! A chain is worth something if many events share a state. A log in which every event has one of its own (a
 //! coordinate, a number, a text that somebody typed) is refused, early enough to hold only so many of them.

@@ -1,4 +1,4 @@
-//! Events that name a state, or fall into a cell of a map.
+//! Sorts events and makes walks of them, where no streets are matched.
 
 use hashbrown::HashSet;
 use veilwalk::StateId;

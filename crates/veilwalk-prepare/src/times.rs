@@ -1,4 +1,4 @@
-//! The times of a file: what they mean, and the first and the last of them.
+//! Checks that all times of a file are written in the same way, and keeps the first and the last.
 
 use crate::clock::FARTHEST;
 use crate::error::EventError;

@@ -1,8 +1,7 @@
-//! Many walks at once, on all cores.
+//! Releases many walks at once, on all cores. The source of their randomness is here too.
 //!
-//! Walks lie one after another in one list of states, which is overwritten by what is released. Where real
-//! states are observed, what was observed lies in a second list. They
-//! are dealt out in fixed batches. With a key or a seed every step has randomness of its own, so
+//! Walks are stored in one list, which is overwritten by the release. Observations are stored in a second
+//! list. Walks are handed out in fixed batches. With a key or a seed every step has randomness of its own, so
 //! neither the batches nor the number of threads show in the release.
 
 use std::borrow::Cow;

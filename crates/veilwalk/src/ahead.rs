@@ -1,7 +1,7 @@
 //! What an answer is expected to cost from here on: a table for answers that look ahead.
 //!
-//! Who answers with what is best for this step may be led to a place from where the real walk cannot be
-//! followed: down a one-way street, say. So an answer `y` to a real state `x` costs more than the [`Loss`]
+//! The best answer for this step may lead to a place from which the walk can no longer follow the real one,
+//! such as a one-way street. So an answer `y` to a real state `x` costs more than the [`Loss`]
 //! `ℓ(y, x)` of this step. Let `N(y)` be the moves from `y`, and `g` the discount. Then
 //!
 //! ```text

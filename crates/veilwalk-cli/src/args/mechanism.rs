@@ -1,4 +1,5 @@
-//! Which mechanism, and what it promises: by flags, or by a file that `veilwalk tune` wrote.
+//! The flags that choose a mechanism and its promise (`--mechanism`, `--epsilon`, `--radius`, `--substitutions`,
+//! `--visit`), or a file that `veilwalk tune` wrote. `tune`, `compare` and `chain fit` have flags of their own.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -102,12 +103,12 @@ pub(crate) struct MechanismArgs {
     #[arg(long, value_name = "NAME")]
     rule: Option<Rule>,
 
-    /// Override the chain weight, from 0 up: how much a move's own unlikeliness counts against it
+    /// Override the chain weight, from 0 up: how strongly unlikely moves are avoided
     #[arg(long, value_name = "WEIGHT", allow_negative_numbers = true)]
     chain_weight: Option<ChainWeight>,
 
-    /// How the scale is found: by the proven formula, or the largest whose exact loss keeps the
-    /// promise. `cell`, `tight`, `believed` and `plane` are calibrated exactly unless told otherwise, all others by
+    /// How to choose the scale: by the proven formula, or as the largest one whose exact loss still keeps
+    /// the promise. `cell`, `tight`, `believed` and `plane` are calibrated exactly unless told otherwise, all others by
     /// the formula
     #[arg(long, value_name = "HOW", value_parser = parse_calibration())]
     calibrate: Option<Calibration>,

@@ -1,4 +1,5 @@
-//! The flags that several subcommands share, and words for what they print.
+//! The flags that several subcommands share, and words for what they print. Groups of flags that only a few commands
+//! share are beside `command/`, in `own_walks`, `real_walks` and `study`.
 
 mod block;
 mod chain;

@@ -38,8 +38,7 @@ pub(crate) struct ObservationArgs {
     #[arg(long, value_name = "AIM")]
     track: Option<TrackAim>,
 
-    /// How much a move's own unlikeliness counts against it in a walk made of observations; 0.01 if not
-    /// given
+    /// How strongly unlikely moves are avoided in a walk made of observations; 0.01 if not given
     #[arg(long, value_name = "WEIGHT")]
     typicality: Option<Rational>,
 

@@ -1,4 +1,4 @@
-//! Whether a promise covers anything on a chain, before anything is released under it.
+//! `--allow-vacuous`: whether a promise covers anything on a chain, before anything is released under it.
 
 use anyhow::{Result, bail};
 use clap::Args;

@@ -1,4 +1,5 @@
-//! The first stage: a part of the input becomes a batch.
+//! The first stage: a part of the input becomes a batch. Plain rows are split here; blocks with quotes or errors
+//! go to `WalkReader`.
 
 use veilwalk::{Chain, StateId};
 

@@ -1,4 +1,5 @@
-//! Where a released walk starts: a public distribution, sampled exactly.
+//! Where the walks of a chain start: a public distribution, sampled exactly. How a release starts is in
+//! `mechanism::first_state`.
 
 use thiserror::Error;
 

@@ -11,7 +11,7 @@
 //!
 //! **A radius ρ.** The steps in which two adjacent walks differ have distances that add up to at
 //! most ρ. Their losses add up, so the walks lose at most the largest sum of losses of pairs whose
-//! distances add up to at most ρ. If that is at most ε, the promise is kept. ∎ (The module `walk`
+//! distances add up to at most ρ. If that is at most ε, the promise is kept. ∎ (The module `walk_loss`
 //! bounds this sum. It is at most ε, in particular, where `ℓ(x, x') ≤ (ε/ρ)·d_sym(x, x')` for
 //! all pairs within the radius; but where few replaced states fit into the radius, it allows more.)
 //! Pairs farther apart than the radius never meet in adjacent walks, so they need no check. Pairs at

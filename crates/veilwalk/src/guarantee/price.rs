@@ -1,5 +1,5 @@
-//! What a ledger charges for a release beside its promise: the loss of one replaced state, and whether
-//! it grows with the distance. With them losses in different units add up.
+//! What a ledger records of a release besides ε: the loss of one replaced state, and whether the loss grows
+//! with the distance. The ledger needs both to add losses in different units.
 //!
 //! # Privacy
 //!

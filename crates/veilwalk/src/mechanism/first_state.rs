@@ -1,4 +1,6 @@
-//! A private start: the first released state, drawn near the first real one.
+//! A private start: the first released state, drawn near the first real one. The law and its proof are here;
+//! `session::releaser` draws it, and `block::release` in blocks. Mechanisms that observe treat the first state like
+//! every other.
 //!
 //! The adjacency adds up over all states of a walk, the first one included. A start that does not look at
 //! the first real state leaves its share of the promise unused, and a walk that begins far from the real

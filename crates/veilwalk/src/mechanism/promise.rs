@@ -1,4 +1,4 @@
-//! What is promised: ε, and between which walks it holds.
+//! What is promised: ε, and between which walks it holds. Its numbers are read from text here.
 
 use std::fmt;
 use std::num::NonZeroU32;

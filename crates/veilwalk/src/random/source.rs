@@ -36,7 +36,8 @@
 //! keeps a record of a run can hold it to that: [`Releaser::digest`](crate::session::Releaser::digest)
 //! tells walks apart without telling what they are.
 //!
-//! The first state of a walk is drawn without reference to the real walk, and so is its stream.
+//! A first state that does not depend on the real walk has a stream that does not either. A private start and an
+//! observation have the real state in what their stream is derived from.
 //!
 //! **Forks and snapshots.** System randomness is a running generator. A fork copies it, and two copies
 //! would answer two real walks through the same noise, so a releaser refuses to go on in a forked child
@@ -294,7 +295,7 @@ impl Randomness {
     }
 
     /// The words for a step of a walk. `moved` is the last released state and the real one, and
-    /// nothing for the first state.
+    /// nothing for a first state that is drawn without the real one.
     pub fn at(
         &mut self,
         walk: &WalkKey,

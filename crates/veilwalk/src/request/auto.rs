@@ -24,9 +24,10 @@
 //!   errors of the difference over the same walks, and one that observes has to beat the best of those that
 //!   draw moves by as much.
 //! - *On the ground.* Within a radius that is not in nats it is the other way round where nothing is clear: one that
-//!   observes is taken unless one that draws moves is better by two standard errors. It is the one with the least mean, each
-//!   looking ahead unless it is clearly worse then, and a chain weight of 1 in blocks unless another is better. On streets few walks get lost, but these far, so
-//!   errors are large; and whoever refines a release learns far more from what was observed.
+//!   observes is taken unless one that draws moves is better by two standard errors. Among those that
+//!   observe, the one with the smallest mean is taken. Each looks ahead unless that is clearly worse. In blocks the chain
+//!   weight is 1 unless another is better. On streets few walks get lost, but those end up far away, so standard errors
+//!   are large; and whoever refines a release learns far more from what was observed.
 //! - *Too large.* Where fewer than [`FEWEST_WALKS`] walks are affordable, or distances are searched for, it
 //!   is the first member.
 //!

@@ -1,4 +1,4 @@
-//! What to make of events, by flags.
+//! Turns the flags into the settings of `veilwalk-prepare`.
 
 use anyhow::{Result, anyhow, bail};
 use veilwalk_prepare::{Clock, Days, Limits, Padding, Settings, Shaping, Stays};

@@ -25,8 +25,8 @@ use crate::{progress, released, terminal, units};
 /// given everything that was released, and which feasible walk is expected to be nearest to the real one. It
 /// is never expected to be worse than the release, and costs nothing: nothing but the release is looked at.
 /// Mechanism and promise come from the manifest. The output has the columns `trajectory`, `step`, `state`, `released`
-/// and `confidence`, the probability that the state is the real one. It is for somebody who takes real walks to move
-/// as the chain says; a better chain, such as one that `veilwalk estimate` learned, makes it better.
+/// and `confidence`, the probability that the state is the real one. This assumes that real walks follow
+/// the chain. A better chain, such as one that `veilwalk estimate` learned, gives better results.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The release; its manifest is beside it
