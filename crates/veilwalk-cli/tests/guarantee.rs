@@ -161,8 +161,10 @@ fn what_does_not_go_together_is_refused() {
 fn an_empty_guarantee_is_refused_with_a_command_that_works() {
     let folder = Folder::with("my walks.csv", WALKS);
     let start = ["privatize", "my walks.csv", "--chain", "credit", "--epsilon", "1"];
-    let ends: [&[&str]; 3] = [
+    let ends: [&[&str]; 5] = [
         &["--radius", "1"],
+        &["--per", "1"],
+        &["--per=1", "--mechanism", "sharp"],
         &["--radius=1", "--mechanism", "paper", "-o", "out put.csv"],
         &["--radius", "2.7333", "--mechanism", "sharp", "--initial", "stationary"],
     ];

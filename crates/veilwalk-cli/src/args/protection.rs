@@ -28,7 +28,7 @@ impl ProtectionArgs {
             return Ok(cover);
         }
         let advice = empty.closest.as_ref().map_or_else(String::new, |closest| {
-            let command = this_command_with("--radius", &closest.radius.to_string());
+            let command = this_command_with_radius(&closest.radius.to_string());
             format!(
                 "; protect at least those with\n\n  {command}\n\n`veilwalk guarantee` says what a \
                  radius protects"
@@ -56,18 +56,20 @@ pub(crate) fn tell_coverage(cover: &Cover, promise: Promise) {
     }
 }
 
-/// The command as it was given, with another value for one of its flags.
-fn this_command_with(flag: &str, value: &str) -> String {
+/// The command as it was given, with another radius.
+fn this_command_with_radius(radius: &str) -> String {
     let mut words = vec!["veilwalk".to_owned()];
     let mut given = std::env::args().skip(1);
     while let Some(word) = given.next() {
-        if word == flag {
-            given.next();
-        } else if !word.strip_prefix(flag).is_some_and(|rest| rest.starts_with('=')) {
+        let (flag, value) = word.split_once('=').map_or((&*word, None), |(f, v)| (f, Some(v)));
+        if !matches!(flag, "--radius" | "--per") {
             words.push(quoted(&word));
             continue;
         }
-        words.extend([flag.to_owned(), value.to_owned()]);
+        if value.is_none() {
+            given.next();
+        }
+        words.extend(["--radius".to_owned(), radius.to_owned()]);
     }
     words.join(" ")
 }
