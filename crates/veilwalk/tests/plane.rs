@@ -104,9 +104,9 @@ impl<S: Sampler> Sampler for Faulty<'_, S> {
         let (n, e) = match self.fault {
             Fault::Short => (n * 97 / 100, e * 97 / 100),
             Fault::NoTail if point.distance(own) > 900_000 => (n / 4, e / 4),
-            Fault::OneSided if self.drawn % 10 == 0 => (n.abs(), e),
+            Fault::OneSided if self.drawn.is_multiple_of(10) => (n.abs(), e),
             Fault::Even => (n / 2 * 2, e / 2 * 2),
-            Fault::NotAPoint if self.drawn % 10_000 == 0 => return real.into(),
+            Fault::NotAPoint if self.drawn.is_multiple_of(10_000) => return real.into(),
             _ => (n, e),
         };
         Outcome::of_point(LatticePoint::nearest(

@@ -112,7 +112,7 @@ mod tests {
             let all = || (-far..=far).flat_map(move |n| (-far..=far).map(move |e| (n, e)));
             let total: f64 = all().map(|(n, e)| weight(n, e)).sum();
             let mut counted = 0;
-            let (mut chi_squared, mut cells) = (0.0, 0.0);
+            let (mut chi_squared, mut cells) = (0.0f64, 0.0f64);
             let mut shells: Vec<(f64, f64)> = vec![(0.0, 0.0); 2 * far as usize + 2];
             for (n, e) in all() {
                 let expected = f64::from(DRAWS) * weight(n, e) / total;
@@ -132,7 +132,7 @@ mod tests {
                 (shell.0, shell.1) = (shell.0 + f64::from(count), shell.1 + expected);
             }
             assert_eq!(counted, DRAWS, "{per_step}: some went too far");
-            let slack = 5.0 * (2.0 * cells as f64).sqrt() + 5.0;
+            let slack = 5.0 * (2.0 * cells).sqrt() + 5.0;
             assert!((chi_squared - cells).abs() < slack, "{per_step}: {chi_squared} over {cells}");
             // Rare shells, down to those that hardly ever come up.
             for (radius, (count, expected)) in shells.into_iter().enumerate() {
@@ -154,11 +154,11 @@ mod tests {
         let mut words = Source::seeded(5).words_for_tests();
         const DRAWS: u32 = 2_000_000;
         let drawn: Vec<(i64, i64)> = (0..DRAWS).map(|_| noise.draw(&mut words)).collect();
-        for nats in [0.01, 0.1, 1.0, 3.0, 6.0, 9.0, 12.0] {
+        for nats in [0.01f64, 0.1, 1.0, 3.0, 6.0, 9.0, 12.0] {
             // Of a continuous law: off by some 10⁻⁵ here.
             let radius = nats / eta;
             let beyond = |&&(n, e): &&(i64, i64)| (n as f64).hypot(e as f64) > radius;
-            let expected = f64::from(DRAWS) * (1.0 + nats) * (-nats as f64).exp();
+            let expected = f64::from(DRAWS) * (1.0 + nats) * (-nats).exp();
             let count = drawn.iter().filter(beyond).count() as f64;
             let p = expected / f64::from(DRAWS);
             let off = 5.0 * (expected * (1.0 - p)).sqrt() + 2.0;
