@@ -89,9 +89,10 @@ def test_walks_of_every_kind_come_back_with_texts(plane: vw.Mechanism) -> None:
 def test_rows_keep_their_observations(chain: vw.Chain) -> None:
     """At a promise that hides next to nothing the place is that of the row's own state."""
     sharp = vw.Mechanism("plane", chain, epsilon=1000, radius="100m", metric="line")
-    rows = {"trajectory": ["b", "a", "b", "a", "b"], "step": [1, 1, 0, 0, 2], "state": [1, 4, 0, 5, 2]}
+    states = [1, 4, 0, 5, 2]
+    rows = {"trajectory": ["b", "a", "b", "a", "b"], "step": [1, 1, 0, 0, 2], "state": states}
     made = sharp.privatize(pd.DataFrame(rows), allow_vacuous=True)
-    for state, seen in zip(rows["state"], made["observed"], strict=True):
+    for state, seen in zip(states, made["observed"], strict=True):
         assert abs(float(seen.split()[0]) - (42.5 + 0.0009 * state)) < 2e-5
 
 
