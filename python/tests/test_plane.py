@@ -44,7 +44,7 @@ def test_a_mechanism_says_what_it_is(plane: vw.Mechanism) -> None:
     assert 0.40 < plane.beyond(200) < 0.41
     assert plane.loss(0, 1) == pytest.approx(0.9998, abs=2e-3)
     assert "planar Laplace" in str(plane.guarantee())
-    assert plane.audit(pairs=1, draws=20_000).verdict == "passed"
+    assert plane.audit(pairs=1, draws=20_000).passed
 
 
 def test_walks_of_every_kind_come_back_with_texts(plane: vw.Mechanism) -> None:
@@ -89,9 +89,10 @@ def test_walks_of_every_kind_come_back_with_texts(plane: vw.Mechanism) -> None:
 def test_rows_keep_their_observations(chain: vw.Chain) -> None:
     """At a promise that hides next to nothing the place is that of the row's own state."""
     sharp = vw.Mechanism("plane", chain, epsilon=1000, radius="100m", metric="line")
-    rows = {"trajectory": ["b", "a", "b", "a", "b"], "step": [1, 1, 0, 0, 2], "state": [1, 4, 0, 5, 2]}
+    states = [1, 4, 0, 5, 2]
+    rows = {"trajectory": ["b", "a", "b", "a", "b"], "step": [1, 1, 0, 0, 2], "state": states}
     made = sharp.privatize(pd.DataFrame(rows), allow_vacuous=True)
-    for state, seen in zip(rows["state"], made["observed"], strict=True):
+    for state, seen in zip(states, made["observed"], strict=True):
         assert abs(float(seen.split()[0]) - (42.5 + 0.0009 * state)) < 2e-5
 
 
@@ -105,7 +106,7 @@ def test_inference_reads_places(plane: vw.Mechanism) -> None:
     )
     made = plane.privatize(table, allow_vacuous=True)
     assert len(plane.refine(made)) == 8
-    assert len(plane.estimate(made, "visits", interval=None)) == 6
+    assert len(plane.estimate(made, what="visits")) == 6
     for wrong in ("42.5 1.5", "7", "nowhere"):
         with pytest.raises(vw.WalkError, match="not a place that `plane` observes"):
             plane.refine(released, observed=[[wrong, *seen[0][1:]], seen[1]])

@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::line::Line;
+use super::line::{Line, widest_axis};
 use crate::chain::StateId;
 use crate::nats::Nats;
 
@@ -23,11 +23,7 @@ pub(super) struct Computed {
 impl Computed {
     pub(super) fn new(line: Line) -> Self {
         let points = line.points();
-        let spread = |axis: &usize| {
-            let along = || points.iter().map(|point| point[*axis]);
-            along().max().unwrap_or(0).abs_diff(along().min().unwrap_or(0))
-        };
-        let axis = (0..3).max_by_key(spread).unwrap_or(0);
+        let axis = widest_axis(points);
         let mut order: Vec<u32> = (0..points.len() as u32).collect();
         order.sort_unstable_by_key(|&state| (points[state as usize][axis], state));
         let mut rank = vec![0; order.len()];

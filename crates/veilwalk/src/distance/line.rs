@@ -165,16 +165,26 @@ fn rounded_up(square: u128) -> Nats {
     Nats::from_units(u32::try_from(units).unwrap_or(u32::MAX))
 }
 
+/// The axis along which points lie farthest apart.
+pub(crate) fn widest_axis(points: &[[i64; 3]]) -> usize {
+    let spread = |axis: &usize| {
+        let along = || points.iter().map(|point| point[*axis]);
+        along().max().unwrap_or(0).abs_diff(along().min().unwrap_or(0))
+    };
+    (0..3).max_by_key(spread).unwrap_or(0)
+}
+
 /// The smallest distance between two different places in micrometres, if it is below [`FAR`], with the places.
 fn closest(points: &[[i64; 3]], coordinates: &[Coordinates]) -> Option<(f64, usize, usize)> {
     // Along one axis: whoever is farther along it than the best so far needs no look.
+    let axis = widest_axis(points);
     let mut order: Vec<usize> = (0..points.len()).collect();
-    order.sort_unstable_by_key(|&state| (points[state], state));
+    order.sort_unstable_by_key(|&state| (points[state][axis], state));
     let mut best: Option<(f64, usize, usize)> = None;
     for (rank, &one) in order.iter().enumerate() {
         for &other in &order[rank + 1..] {
             let limit = best.map_or(FAR, |(apart, ..)| apart);
-            if points[other][0].abs_diff(points[one][0]) as f64 > limit {
+            if points[other][axis].abs_diff(points[one][axis]) as f64 > limit {
                 break;
             }
             if coordinates[one] == coordinates[other] {

@@ -27,7 +27,7 @@ pub use cells::{Cells, CellsTooLarge, Nearest};
 pub use edges::Edges;
 pub(crate) use ground::line;
 pub use ground::{Ground, GroundError};
-pub(crate) use line::{Earth, Line};
+pub(crate) use line::{Earth, Line, widest_axis};
 pub use metric::{Directed, Hamming, Metric, Symmetric};
 pub use on_demand::{CacheSize, OnDemand, SearchedDirected, SearchedSymmetric};
 pub use own::{NotAMetric, OwnDistances};

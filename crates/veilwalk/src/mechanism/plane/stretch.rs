@@ -14,7 +14,7 @@
 //!
 //! So pairs that are far apart need not be looked at, and near pairs are compared one by one.
 
-use crate::distance::Line;
+use crate::distance::{Line, widest_axis};
 use crate::outcome::LatticePoint;
 
 /// A pair whose distance on the lattice is the largest in proportion: at most `on_lattice` for each `apart`, for
@@ -37,13 +37,15 @@ const NEAREST: u64 = 1;
 impl Stretch {
     /// What holds for every pair of these states.
     pub(super) fn of(line: &Line, points: &[LatticePoint]) -> Self {
+        let axis = widest_axis(line.points());
+        let key = |state: usize| (line.points()[state][axis], line.points()[state]);
         let mut order: Vec<usize> = (0..points.len()).collect();
-        order.sort_unstable_by_key(|&state| (line.points()[state], state));
+        order.sort_unstable_by_key(|&state| (key(state), state));
         // States at one place are at one point.
         order.dedup_by_key(|state| line.points()[*state]);
         let mut far = FAR;
         loop {
-            if let Some(found) = Self::of_pairs_within(far, line, points, &order) {
+            if let Some(found) = Self::of_pairs_within(far, line, points, (&order, axis)) {
                 return found;
             }
             far /= 4;
@@ -55,7 +57,7 @@ impl Stretch {
         far: u64,
         line: &Line,
         points: &[LatticePoint],
-        order: &[usize],
+        (order, axis): (&[usize], usize),
     ) -> Option<Self> {
         let beyond = far.max(NEAREST);
         let mut most = Self { on_lattice: beyond + ADDED, apart: beyond };
@@ -67,7 +69,7 @@ impl Stretch {
         let limit = 1000 * far;
         for (rank, &one) in order.iter().enumerate() {
             for &other in &order[rank + 1..] {
-                let along = line.points()[other][0].abs_diff(line.points()[one][0]);
+                let along = line.points()[other][axis].abs_diff(line.points()[one][axis]);
                 if along > limit {
                     break;
                 }
