@@ -143,7 +143,13 @@ def test_positions_become_streets(town: vw.Chain, kind: Callable[..., Any]) -> N
 
 def test_positions_on_a_clock(file: Path) -> None:
     ticks = vw.Chain.osm(file, every="10s", away="away")
-    on_a_clock = {"every": "10s", "window": "08:00-08:02", "timezone": "UTC", "away": "away", "gap": "15s"}
+    on_a_clock: dict[str, Any] = {
+        "every": "10s",
+        "window": "08:00-08:02",
+        "timezone": "UTC",
+        "away": "away",
+        "gap": "15s",
+    }
     walks, _ = vw.prepare(pl.DataFrame(positions()), map=ticks, sigma=3, **on_a_clock)
     # Nothing is heard of the first tick. After the last position the street is known for fifteen seconds.
     assert walks["state"].to_list() == ["away", *TRIP, TRIP[-1], *["away"] * 6]

@@ -3,7 +3,10 @@
 //! Up to a thousand states it comes from elimination in the order of Grassmann, Taksar and Heyman
 //! (1985), which only adds, multiplies and divides non-negative numbers, so every entry is accurate
 //! to many digits even when it is tiny or the chain mixes slowly. Larger chains use Gauss–Seidel
-//! sweeps until the residual is small.
+//! sweeps until the residual is small. Where it stays large, as on the streets of a country, the same elimination is done
+//! with sparse rows, the states with the fewest moves first: on a map few moves arise by it.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 
@@ -30,9 +33,17 @@ const LARGE: usize = 16_384;
 const MOST_WORK: usize = 500_000_000;
 const FEWEST_SWEEPS: usize = 300;
 const RESIDUAL: f64 = 1e-12;
+/// Moves that arise by elimination before giving up: some seconds.
+const MOST_MOVES: usize = 30_000_000;
 
 pub(super) fn stationary(chain: &Chain) -> Result<Vec<f64>, NotConverged> {
-    if chain.len() <= DENSE_LIMIT { Ok(by_elimination(chain)) } else { by_sweeps(chain) }
+    if chain.len() <= DENSE_LIMIT {
+        return Ok(by_elimination(chain));
+    }
+    by_sweeps(chain).or_else(|error| match chain.len() <= LARGE {
+        true => by_sparse_elimination(chain).ok_or(error),
+        false => Err(error),
+    })
 }
 
 fn by_elimination(chain: &Chain) -> Vec<f64> {
@@ -65,6 +76,68 @@ fn by_elimination(chain: &Chain) -> Vec<f64> {
     let total: f64 = mu.iter().sum();
     mu.iter_mut().for_each(|x| *x /= total);
     mu
+}
+
+/// The same with sparse rows; none if too many moves arise.
+fn by_sparse_elimination(chain: &Chain) -> Option<Vec<f64>> {
+    let n = chain.len();
+    let mut moves: Vec<BTreeMap<usize, f64>> = vec![BTreeMap::new(); n];
+    let mut from: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); n];
+    for i in chain.states() {
+        for (j, &p) in chain.successors(i).iter().zip(chain.probabilities(i)) {
+            // What stays where it is takes longer, and changes nothing else.
+            if i != *j {
+                moves[i.index()].insert(j.index(), p);
+                from[j.index()].insert(i.index());
+            }
+        }
+    }
+    let cost =
+        |k: usize, moves: &[BTreeMap<_, _>], from: &[BTreeSet<_>]| moves[k].len() * from[k].len();
+    let mut keys: Vec<usize> = (0..n).map(|k| cost(k, &moves, &from)).collect();
+    let mut waiting: BTreeSet<(usize, usize)> = keys.iter().copied().zip(0..n).collect();
+    let mut made = 0;
+    // Each state that was removed, and the share of others' visits that gives its own.
+    let mut removed: Vec<(usize, Vec<(usize, f64)>)> = Vec::with_capacity(n);
+    while waiting.len() > 1 {
+        let (_, k) = waiting.pop_first()?;
+        let onward = std::mem::take(&mut moves[k]);
+        let into = std::mem::take(&mut from[k]);
+        let leave: f64 = onward.values().sum();
+        made += onward.len() * into.len();
+        if made > MOST_MOVES {
+            return None;
+        }
+        let touched: BTreeSet<usize> = into.iter().chain(onward.keys()).copied().collect();
+        for &state in &touched {
+            waiting.remove(&(keys[state], state));
+        }
+        let mut shares = Vec::with_capacity(into.len());
+        for &j in onward.keys() {
+            from[j].remove(&k);
+        }
+        for &i in &into {
+            let through = moves[i].remove(&k).unwrap_or(0.0) / leave;
+            shares.push((i, through));
+            for (&j, p) in onward.iter().filter(|(j, _)| **j != i) {
+                *moves[i].entry(j).or_insert(0.0) += through * p;
+                from[j].insert(i);
+            }
+        }
+        for &state in &touched {
+            keys[state] = cost(state, &moves, &from);
+            waiting.insert((keys[state], state));
+        }
+        removed.push((k, shares));
+    }
+    let mut mu = vec![0.0; n];
+    mu[waiting.pop_first()?.1] = 1.0;
+    for (k, shares) in removed.iter().rev() {
+        mu[*k] = shares.iter().map(|&(i, share)| mu[i] * share).sum();
+    }
+    let total: f64 = mu.iter().sum();
+    mu.iter_mut().for_each(|x| *x /= total);
+    Some(mu)
 }
 
 fn by_sweeps(chain: &Chain) -> Result<Vec<f64>, NotConverged> {
@@ -117,6 +190,42 @@ mod tests {
             for (x, y) in a.iter().zip(&b) {
                 assert!((x - y).abs() < 1e-9, "{x} and {y}");
             }
+        }
+    }
+
+    #[test]
+    fn sparse_elimination_agrees_with_that_of_a_matrix() {
+        let grid = |side: u32, seed| {
+            let side = side.try_into().unwrap();
+            Chain::grid(crate::chain::Grid { width: side, height: side, seed }).unwrap()
+        };
+        for chain in [Chain::credit(), Chain::downtown(), grid(5, 1), grid(12, 3)] {
+            let (a, b) = (by_elimination(&chain), by_sparse_elimination(&chain).unwrap());
+            for (x, y) in a.iter().zip(&b) {
+                assert!((x - y).abs() <= 1e-12 * x, "{x} and {y}");
+            }
+        }
+    }
+
+    /// A line of 1,200 states that is seldom walked from end to end: sweeps do not settle.
+    #[test]
+    fn a_chain_that_mixes_slowly() {
+        use crate::chain::{BuildOptions, ChainBuilder, Entries};
+        let n = 1200;
+        let mut builder = ChainBuilder::new(Entries::Counts);
+        let states: Vec<_> = (0..n).map(|k| builder.state(&k.to_string())).collect();
+        for k in 1..n {
+            builder.transition(states[k - 1], states[k], 1.0).unwrap();
+            builder.transition(states[k], states[k - 1], 1.0).unwrap();
+        }
+        let (chain, _) = builder.build(BuildOptions::default()).unwrap();
+        assert!(by_sweeps(&chain).is_err());
+        let mu = stationary(&chain).unwrap();
+        // The ends have one neighbour, the others two.
+        let inner = 1.0 / (n - 1) as f64;
+        for (k, x) in mu.iter().enumerate() {
+            let expected = if k == 0 || k == n - 1 { inner / 2.0 } else { inner };
+            assert!((x - expected).abs() < 1e-12 * expected, "{k}: {x}");
         }
     }
 
