@@ -351,7 +351,10 @@ fn observations_that_do_not_fit() {
     for (no_observation, flag) in
         [("--mechanism cell --lag 2", "--lag"), ("--mechanism sharp --track states", "--track")]
     {
-        refused(no_observation, &[flag, "releases what it draws", "`tight`, `believed` or `plane`"]);
+        refused(
+            no_observation,
+            &[flag, "releases what it draws", "`tight`, `believed` or `plane`"],
+        );
     }
     for no_weights in ["--candidates moves --weights even", "--mechanism believed --weights tight"]
     {
