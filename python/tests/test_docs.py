@@ -38,6 +38,7 @@ OTHERS = {
     "curl",
     "openssl",
     "./scripts/test",
+    "bench/roads/privacy/run",
     "mosquitto_pub",
     "mosquitto_sub",
     "nats",
